@@ -4,7 +4,7 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
-.PHONY: install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
+.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -21,13 +21,14 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
-lint: ## formatting, lints, no circles of imports, portable mathematics, words, requirements, dependencies, packages
+lint: ## formatting, lints, no circles of imports, portable mathematics, words, links, requirements, dependencies, packages
 	$(CARGO) fmt --all --check
 	@scripts/import-circles
 	@scripts/portable-math
 	@scripts/rooms
 	@python3 scripts/test_words.py --quiet
 	@scripts/words
+	@scripts/doc-links
 	@scripts/requirements
 	@scripts/dependencies
 	@scripts/packages
@@ -38,6 +39,9 @@ unit: ## unit, property, scenario and end-to-end tests; PROPTEST_RNG_SEED=1 of t
 
 install: build ## the command, man pages, completions and units below PREFIX=/usr/local (DESTDIR for packagers)
 	@scripts/install "$(DESTDIR)" "$(PREFIX)"
+
+book: build ## docs/ as pages to read and search, with a reference of all commands: target/book/html/index.html
+	@scripts/book --mdbook "$$(scripts/tool mdbook 0.5.4)" "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
 packages: setup ## .deb, .rpm and a static binary of this architecture in target/packages (docs/install.md); PACKAGES=deb
 	@scripts/make-packages $(PACKAGES)

@@ -1,14 +1,19 @@
-//! What strangers and gateways say of tunnels: capsules, UDP payloads, addresses and routes, targets, paths, `Proxy-Status`.
+//! What strangers and gateways say of tunnels: capsules, UDP payloads, addresses and routes, targets, paths, `Proxy-Status`; and IP
+//! packets, which come from anybody.
 //!
 //! The first byte of an input chooses the decoder, the rest is what it reads. What must hold: no panic, an end, no more held
 //! than may be, the same result however a stream is cut, and that what was understood means the same when it is written and
 //! read again.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_masque::capsule::{Capsule, CapsuleError, Capsules, DATAGRAM};
 use hawser_masque::ip::{ADDRESS_ASSIGN, ADDRESS_REQUEST, ROUTE_ADVERTISEMENT};
 use hawser_masque::status::ProxyStatus;
 use hawser_masque::target::Target;
+use hawser_masque::flows::FlowTable;
+use hawser_masque::packet::{self, Endpoints, Unreachable};
 use hawser_masque::{capsule, ip, udp};
 
 /// Most bytes of a capsule that is read.
@@ -18,7 +23,7 @@ const MOST: usize = 1_000;
 pub fn masque(data: &[u8]) {
     let Some((&which, rest)) = data.split_first() else { return };
     let text = std::str::from_utf8(rest);
-    match (which % 7, text) {
+    match (which % 9, text) {
         (0, _) => capsules(rest),
         (1, _) => payload(rest),
         (2, _) => prefixes(rest),
@@ -26,6 +31,8 @@ pub fn masque(data: &[u8]) {
         (4, Ok(text)) => target(text),
         (5, Ok(text)) => path(text),
         (6, Ok(text)) => status(text),
+        (7, _) => packet(rest),
+        (8, _) => packets(rest),
         _ => {}
     }
 }
@@ -97,4 +104,52 @@ fn status(text: &str) {
     if let Some(status) = ProxyStatus::parse(text) {
         assert_eq!(ProxyStatus::parse(&status.to_field("p")), Some(status));
     }
+}
+
+/// What the headers say lies within the packet, answers are sound and never answered, other ends keep what is sound so.
+fn packet(bytes: &[u8]) {
+    let Ok(read) = packet::read(bytes) else { return };
+    assert!(read.payload <= bytes.len());
+    let _ = packet::ports(bytes, &read);
+    for why in [Unreachable::Network, Unreachable::Host, Unreachable::Prohibited, Unreachable::TooBig(1_280)] {
+        let Some(answer) = packet::unreachable(bytes, &read, why) else { continue };
+        let back = packet::read(&answer).expect("a sound answer");
+        assert_eq!((back.source, back.destination), (read.destination, read.source));
+        assert!(packet::unreachable(&answer, &back, why).is_none());
+    }
+    let Some(segment) = packet::segment(bytes, &read) else { return };
+    if let Some(reset) = packet::reset(&read, &segment) {
+        let back = packet::read(&reset).expect("a sound reset");
+        assert!(packet::is_transport_sound(&reset, &back));
+        assert!(packet::reset(&back, &packet::segment(&reset, &back).expect("a segment")).is_none());
+    }
+    let (mut other, was_sound) = (bytes.to_vec(), packet::is_transport_sound(bytes, &read));
+    let ends = |source: &str, destination: &str| Endpoints {
+        source: source.parse().expect("an address"),
+        destination: destination.parse().expect("an address"),
+    };
+    let ends = if read.source.is_ipv4() { ends("198.18.45.2:7", "198.18.45.1:700") } else { ends("[fd00::2]:7", "[fd00::1]:700") };
+    if packet::rewrite(&mut other, &read, &ends, false) {
+        let back = packet::read(&other).expect("the same packet");
+        assert_eq!((back.source, back.destination), (ends.source.ip(), ends.destination.ip()));
+        assert!(!was_sound || packet::is_transport_sound(&other, &back));
+    }
+    for (start, offset) in [(read.payload, 16), (0, usize::MAX), (usize::MAX, 16)] {
+        packet::complete_checksum(&mut other, start, offset);
+    }
+}
+
+/// Packets one behind the other, each behind its length: what is remembered of their flows is bounded.
+fn packets(mut bytes: &[u8]) {
+    let mut flows = FlowTable::default();
+    let mut now = Duration::ZERO;
+    while let Some((&length, rest)) = bytes.split_first() {
+        let (one, rest) = rest.split_at(rest.len().min(length.into()));
+        if let Ok(read) = packet::read(one) {
+            flows.class(now, one, &read);
+        }
+        now += Duration::from_millis(length.into());
+        bytes = rest;
+    }
+    assert!(flows.len() <= 4_096);
 }

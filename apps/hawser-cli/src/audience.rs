@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Use several links",
         &["proxy", "forward", "tunnel", "gateway", "get", "put", "serve", "live", "vr360", "wifi"],
     ),
-    ("Watch it run", &["top", "ctl"]),
+    ("Watch it run", &["top", "ctl", "doctor"]),
     ("Measure links", &["perf", "measure", "trace"]),
     ("Study transports", &["sim", "emu", "scenario", "lab", "policies"]),
     ("Set up", &["pin", "generate"]),

@@ -87,7 +87,7 @@ pub(crate) async fn run(
         ports.push((forward, bound));
     }
     crate::serve::raise_descriptor_limit();
-    let (control, mut interrupt) = arguments.control.start("forward", &interrupt, output)?;
+    let (control, mut interrupt) = arguments.control.start("forward", &interrupt, output).await?;
     let gateway = arguments.gateway.connect(registry, output, &interrupt, &control).await?;
     if output.json {
         let listening: Vec<String> = ports.iter().map(|(forward, _)| forward.listen.to_string()).collect();

@@ -41,8 +41,8 @@ pub(crate) const PROFILE: Profile<'static> = Profile {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GatewayOptions {
     /// The gateway: HOST or HOST:PORT
-    #[arg(value_name = "HOST[:PORT]", value_parser = Address::parser(DEFAULT_PORT))]
-    gateway: Address,
+    #[arg(value_name = "HOST[:PORT]", value_parser = Address::parser(DEFAULT_PORT), required = true)]
+    gateway: Option<Address>,
     /// File with the key that `hawser gateway user add` printed. Default: the variable HAWSER_KEY
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
@@ -75,10 +75,10 @@ impl GatewayOptions {
         interrupt: &Interrupt,
         hub: &Hub,
     ) -> Result<Gateway, Failure> {
+        let Some(address) = self.gateway else { return Err(Failure::usage("which gateway? HOST[:PORT]")) };
         let key = read_key(self.key_file.as_deref())?;
         let setup = Arc::new(self.client.setup(registry, &PROFILE, output)?.shown_by(hub));
         let endpoint: Arc<Mutex<Option<Endpoint>>> = Arc::default();
-        let address = self.gateway.clone();
         let known = Arc::new(KnownAddresses::default());
         let dial = {
             let place = Place { address: address.clone(), known: known.clone(), endpoint: endpoint.clone() };

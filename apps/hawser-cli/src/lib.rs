@@ -18,6 +18,7 @@ mod caps;
 mod control;
 mod data_units;
 mod digest;
+mod doctor;
 mod emulate;
 mod encounters;
 mod environment;
@@ -36,7 +37,6 @@ mod key_log;
 mod lab;
 mod lines;
 mod live;
-mod local_http;
 mod matrix;
 mod measure;
 mod options;
@@ -131,6 +131,8 @@ enum Command {
     Gateway(gateway::Gateway),
     /// Show a command that runs in this terminal: links, who carried what, events; keys steer it
     Top(top::Top),
+    /// Find what on this machine would hurt, and the command that fixes it
+    Doctor(doctor::Doctor),
     /// Look at a command that runs, and steer it: links, schedulers, stop
     Ctl(control::Ctl),
     /// Bring live video from an encoder over several links to players
@@ -189,7 +191,8 @@ pub fn run(mut registry: Registry) -> ExitCode {
     };
     let is_real = !matches!(
         cli.command,
-        Command::Emu(_)
+        Command::Doctor(_)
+            | Command::Emu(_)
             | Command::Generate(_)
             | Command::Lab(_)
             | Command::Pin(_)
@@ -221,7 +224,8 @@ fn whole_command(registry: &Registry) -> clap::Command {
         ("tunnel", gateway),
         ("gateway", gateway),
     ];
-    policy_options::with_names(Cli::command(), registry, &controllers)
+    let command = Cli::command().mut_subcommand("tunnel", tunnel::without_gateway);
+    policy_options::with_names(command, registry, &controllers)
 }
 
 /// Runs a command.
@@ -237,6 +241,7 @@ fn carry_out(command: Command, mut registry: Registry, output: Output) -> Result
         Command::Policies(arguments) => {
             policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
         }
+        Command::Doctor(arguments) => doctor::run(&arguments, output).map(|()| ExitCode::SUCCESS),
         Command::Pin(arguments) => pin::run(arguments, output).map(|()| ExitCode::SUCCESS),
         Command::Lab(command) => lab::experiment(&command.command, registry, output),
         Command::Scenario(command) => emulate::scenario(&command, registry, output),
@@ -288,7 +293,8 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,
             Command::Measure(command) => measure::run(command, registry, output, interrupt).await,
             Command::Wifi(command) => wifi::run(command, output, interrupt).await,
-            Command::Emu(_)
+            Command::Doctor(_)
+            | Command::Emu(_)
             | Command::Generate(_)
             | Command::Lab(_)
             | Command::Pin(_)

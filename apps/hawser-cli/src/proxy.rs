@@ -60,7 +60,7 @@ pub(crate) async fn run(
     let listener = listen_tcp(arguments.listen).await?;
     let address = listener.local_addr().unwrap_or(arguments.listen);
     crate::serve::raise_descriptor_limit();
-    let (control, mut interrupt) = arguments.control.start("proxy", &interrupt, output)?;
+    let (control, mut interrupt) = arguments.control.start("proxy", &interrupt, output).await?;
     let gateway = arguments.gateway.connect(registry, output, &interrupt, &control).await?;
     if output.json {
         Channel::Stdout.print(&serde_json::json!({

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, Command};
 use hawser_tunnel::client::{Tunnel, TunnelConfig, TunnelError};
 use hawser_tunnel::host::netlink::Netlink;
 use hawser_tunnel::host::state::{State, StateError};
@@ -43,7 +43,7 @@ const MOST_CONNECTIONS: usize = 16_384;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TunnelOptions {
     #[command(flatten)]
-    gateway: Option<GatewayOptions>,
+    gateway: GatewayOptions,
     /// Send these addresses through the tunnel and no others; repeat for more
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     route: Vec<IpNet>,
@@ -73,9 +73,14 @@ pub(crate) struct TunnelOptions {
     resolv_conf: PathBuf,
 }
 
+/// The command needs no gateway to clean up.
+pub(crate) fn without_gateway(command: Command) -> Command {
+    command.mut_arg("gateway", |gateway| gateway.required(false).required_unless_present("cleanup"))
+}
+
 /// Carries the traffic of this machine until Ctrl-C, or cleans up.
 pub(crate) async fn run(
-    mut arguments: TunnelOptions,
+    arguments: TunnelOptions,
     registry: &Arc<Registry>,
     output: Output,
     interrupt: Interrupt,
@@ -83,12 +88,9 @@ pub(crate) async fn run(
     if arguments.cleanup {
         return clean_up(&arguments, output).await;
     }
-    let Some(options) = arguments.gateway.take() else {
-        return Err(Failure::usage("which gateway? hawser tunnel HOST[:PORT], or --cleanup after a crash"));
-    };
     crate::serve::raise_descriptor_limit();
-    let (control, mut interrupt) = arguments.control.clone().start("tunnel", &interrupt, output)?;
-    let gateway = options.connect(registry, output, &interrupt, &control).await?;
+    let (control, mut interrupt) = arguments.control.clone().start("tunnel", &interrupt, output).await?;
+    let gateway = arguments.gateway.clone().connect(registry, output, &interrupt, &control).await?;
     if !gateway.hello.gateway.is_empty() && !gateway.hello.protocols.iter().any(|protocol| protocol == "ip") {
         gateway.close().await;
         let reason = "this gateway carries no IP packets: start it with `hawser gateway --nat`";

@@ -218,7 +218,9 @@ fn compare_path(connection: &Connection, was: &Path, path: &Path, news: &mut Vec
         }
         _ => {}
     }
-    if was.backup != path.backup {
+    // Where the link was ordered to be used otherwise, that was said.
+    let is_told = |news: &News| news.kind == EventKind::LinkUse && news.name.as_ref() == Some(name);
+    if was.backup != path.backup && !news.iter().any(is_told) {
         let text = if path.backup {
             format!("path {} over {name} is a backup now", path.id)
         } else {

@@ -12,10 +12,13 @@ mod convert;
 mod events;
 mod history;
 mod hub;
+pub mod local_http;
+pub mod metrics;
 pub mod model;
 mod sampler;
 mod steer;
 mod text;
+pub mod web;
 
 pub use history::{Moment, Point, series};
 pub use hub::{Addition, Drain, Hub};

@@ -25,6 +25,9 @@ pub struct Status {
     /// Whether it stops: what runs goes on, and nothing new is taken.
     #[serde(default)]
     pub draining: bool,
+    /// Address of the web page, if there is one; everybody who has it may see the status. Absent in what the page is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
     /// Of all connections that it ever had.
     pub totals: Totals,
     /// Links that it chooses, by name; empty for a server.

@@ -46,7 +46,7 @@ pub async fn run(mut client: Client, interval: Duration, palette: Palette) -> Re
     }
     let mut view = View::new(client.hello().program.clone());
     let interval_ms = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
-    client.send(Order::Watch { interval_ms, after_event: None }).await?;
+    client.ask(Order::Watch { interval_ms, after_event: None }).await?;
     let mut terminal = ratatui::try_init()?;
     let (sender, mut inputs) = mpsc::channel(16);
     let reader = std::thread::spawn(move || read_keys(&sender));
@@ -68,7 +68,6 @@ async fn look(
         terminal.draw(|frame| draw(frame, view, palette))?;
         tokio::select! {
             line = client.next(), if !view.ended => match line {
-                // The answer to the first request is nothing to tell.
                 Ok(line) => view.on_line(line),
                 Err(error) => view.on_end(error.to_string()),
             },

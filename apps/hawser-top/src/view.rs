@@ -9,6 +9,8 @@ use hawser_status::model::{Event, LimitedBy, LinkUsage, PathState, Program, Stat
 const KEPT: usize = 512;
 /// Events that are kept.
 const KEPT_EVENTS: usize = 200;
+/// How long what the program answered is shown, in samples; then the keys are again.
+const MESSAGE_SAMPLES: u32 = 12;
 /// Links and peers that are kept; of more, those that come first by name.
 const MAX_ROWS: usize = 32;
 
@@ -79,6 +81,8 @@ pub struct View {
     pub shown: Shown,
     /// What the program answered last, or that it has ended.
     pub message: Option<String>,
+    /// For how many samples more the message is shown.
+    message_left: u32,
     /// Whether the program has ended.
     pub ended: bool,
     /// Whether nothing moves until the person wants it to.
@@ -104,14 +108,22 @@ impl View {
                 self.events.push_back(event);
             }
             Line::Answer(Answer { outcome, .. }) => match outcome {
-                Outcome::Done(done) => self.message = Some(done),
-                Outcome::Error(reason) => self.message = Some(format!("not done: {reason}")),
+                Outcome::Done(done) => self.say(done),
+                Outcome::Error(reason) => self.say(format!("not done: {reason}")),
                 Outcome::Status(_) => {}
             },
         }
     }
 
+    fn say(&mut self, message: String) {
+        (self.message, self.message_left) = (Some(message), MESSAGE_SAMPLES);
+    }
+
     fn on_sample(&mut self, status: Status) {
+        self.message_left = self.message_left.saturating_sub(1);
+        if self.message_left == 0 {
+            self.message = None;
+        }
         self.status = Some(status);
         let rows = self.rows();
         for row in &rows {

@@ -74,7 +74,7 @@ pub use window_based::WindowBased;
 type Build = fn(&ControllerInit, &Parameters) -> Box<dyn CongestionController>;
 
 /// Every controller of this crate: what a registry tells of it, and how it is made.
-const ALL: [(fn() -> PolicyInfo, Build); 19] = [
+const ALL: [(fn() -> PolicyInfo, Build); 18] = [
     (NewReno::info, NewReno::build),
     (Cubic::info, Cubic::build),
     (vegas::VegasRule::info, vegas::VegasRule::build),
@@ -93,7 +93,6 @@ const ALL: [(fn() -> PolicyInfo, Build); 19] = [
     (bbr::info_v2_alpha_beta, bbr::build_v2_alpha_beta),
     (bbr::info_v2_plus, bbr::build_v2_plus),
     (bbr::info_v3, bbr::build_v3),
-    (tide::info, tide::build),
 ];
 
 /// Adds every controller of this crate under its name, and [`Cubic`] also as `default`.
@@ -104,6 +103,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_controllers(maco::info(), maco::factory);
     registry.add_controllers(mpcc::info(), mpcc::factory);
     registry.add_controllers(dwc::info(), dwc::factory);
+    registry.add_controllers(tide::info(), tide::factory);
 }
 
 /// Adds the policy sets of this crate. They take scheduler and acknowledgements from the registry, so those come first; a set that

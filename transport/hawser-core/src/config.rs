@@ -19,7 +19,8 @@ use crate::versions::{VersionPreference, Versions};
 /// How a connection behaves, whichever end it is on.
 #[derive(Clone)]
 pub struct TransportConfig {
-    /// Silence after which a connection ends; `None` never. The lesser of both ends' values counts.
+    /// Silence after which a connection ends; `None` never. The lesser of both ends' values counts. A handshake ends after this,
+    /// silent or not; a server's after 30 seconds if that is less.
     pub max_idle_timeout: Option<Duration>,
     /// Send a PING on a connection that would otherwise be silent this long.
     ///

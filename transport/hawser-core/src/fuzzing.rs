@@ -4,6 +4,7 @@ use hawser_policy::StreamId;
 use hawser_wire::frame::{Repair, SourceRange};
 
 use crate::connection::repair::{Delivered, Receiver};
+use crate::connection::work::{MOST, PER_BYTE, Work};
 
 /// Most memory of a receiver of repair symbols besides its buffer, in bytes: repair symbols that wait, one block more than are
 /// kept, and RECOVERED frames.
@@ -11,7 +12,10 @@ pub const MAX_REPAIR_MEMORY: u64 = 640 << 10;
 
 /// The receiving half of the erasure codes: what a peer's STREAM and REPAIR frames get to.
 #[derive(Debug)]
-pub struct RepairReceiver(Receiver);
+pub struct RepairReceiver {
+    receiver: Receiver,
+    work: Work,
+}
 
 /// Stream data that was brought back: where it belongs, and what it is.
 pub type Recovered = (SourceRange, Vec<u8>);
@@ -19,7 +23,7 @@ pub type Recovered = (SourceRange, Vec<u8>);
 impl RepairReceiver {
     /// With so many bytes for received stream data.
     pub fn new(buffer: usize) -> Self {
-        RepairReceiver(Receiver::new(buffer))
+        RepairReceiver { receiver: Receiver::new(buffer), work: Work::new() }
     }
 
     /// Data of a stream arrived. Returns what could be solved for now.
@@ -30,8 +34,10 @@ impl RepairReceiver {
         data: &[u8],
         lacks: impl FnMut(&SourceRange) -> bool,
     ) -> Vec<Recovered> {
-        match self.0.on_data(id, offset, data) {
-            true => plain(self.0.retry(id, offset, data.len(), lacks)),
+        let RepairReceiver { receiver, work } = self;
+        work.earn(data.len());
+        match receiver.on_data(work, id, offset, data) {
+            true => plain(receiver.retry(work, id, offset, data.len(), lacks)),
             false => Vec::new(),
         }
     }
@@ -42,25 +48,26 @@ impl RepairReceiver {
         frame: &Repair<'_>,
         lacks: impl FnMut(&SourceRange) -> bool,
     ) -> Vec<Recovered> {
-        if !self.0.admit(frame) {
+        let RepairReceiver { receiver, work } = self;
+        work.earn(frame.symbol.len() + frame.sources.encoded_len());
+        if !receiver.admit(work, frame) {
             return Vec::new();
         }
-        plain(self.0.on_repair(frame, lacks))
+        plain(receiver.on_repair(work, frame, lacks))
     }
 
     /// Bytes of memory held, roughly.
     pub fn memory(&self) -> u64 {
-        self.0.memory()
+        self.receiver.memory()
     }
 
     /// Units of work spent so far; one is a multiplication in GF(2^8).
     pub fn work(&self) -> u64 {
-        self.0.counts().work
+        self.work.spent()
     }
 
     /// Units of work that so many bytes of REPAIR frames and stream data in all may cost.
     pub fn work_allowed(bytes: u64) -> u64 {
-        use crate::connection::repair::{MOST, PER_BYTE};
         MOST + bytes * PER_BYTE
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const STEP: u64 = 64 << 10;
 
 /// What a connection may keep however little is left.
-pub(crate) const FLOOR: u64 = 256 << 10;
+pub(crate) const FLOOR: u64 = 1 << 20;
 
 /// The largest part of the whole for one connection.
 const LARGEST_PART: u64 = 8;

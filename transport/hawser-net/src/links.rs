@@ -104,7 +104,7 @@ pub enum LinkUse {
 /// Why a link cannot be used otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkUseError {
-    /// There is none of this name.
+    /// No link has this name.
     #[error("no link is named `{name}`; known are: {known}")]
     Unknown {
         /// The name.

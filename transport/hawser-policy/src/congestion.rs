@@ -353,6 +353,12 @@ pub trait ControllerFactory: Send + Sync {
     fn for_connection(&self, _side: Side, _seed: u64) -> Option<Arc<dyn ControllerFactory>> {
         None
     }
+
+    /// Returns true if its controllers judge by [`Ack::one_way_delay`]: then the peer is asked to report when packets arrive, as with
+    /// [`PolicySetFactory::wants_receive_timestamps`](crate::PolicySetFactory::wants_receive_timestamps). Not by default.
+    fn wants_receive_timestamps(&self) -> bool {
+        false
+    }
 }
 
 impl<F> ControllerFactory for F

@@ -130,6 +130,10 @@ impl PolicySetFactory for Composed {
         }
     }
 
+    fn wants_receive_timestamps(&self) -> bool {
+        self.congestion.wants_receive_timestamps()
+    }
+
     fn features(&self) -> FeatureSet {
         self.protection.as_ref().map_or(FeatureSet::NONE, |factory| factory.features())
     }

@@ -1,4 +1,4 @@
-//! Messages that are more urgent than the bulk beside them, on links of which one dies.
+//! Messages that are more urgent than the bulk that they share links with, on links of which one dies.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn link(megabits: u64, delay_ms: u64, queue_ms: u64) -> DirectionConfig {
     }
 }
 
-/// The longest time that a message took of those sent in the ten seconds after a link of 100 Mbit/s died beside one of 5 Mbit/s,
+/// The longest time that a message took of those sent in the ten seconds after a link of 100 Mbit/s died next to one of 5 Mbit/s,
 /// whose queue takes 100 ms.
 fn slowest_message(scheduler: &str, has_bulk: bool, queue_ms: u64) -> Duration {
     let mut transport = config(scheduler, "cubic");
@@ -128,7 +128,7 @@ fn a_message_does_not_wait_for_the_bulk_of_a_dead_path() {
         let alone = slowest_message(scheduler, false, 100);
         for queue_ms in [100, 400] {
             let beside = slowest_message(scheduler, true, queue_ms);
-            println!("{scheduler}, queue of {queue_ms} ms: {beside:?} beside bulk, {alone:?} alone");
+            println!("{scheduler}, queue of {queue_ms} ms: {beside:?} next to bulk, {alone:?} alone");
             // The link's own queue is full of bulk, and a packet of it may be lost.
             assert!(beside <= alone + Duration::from_millis(350), "{scheduler}: {beside:?}, alone {alone:?}");
         }

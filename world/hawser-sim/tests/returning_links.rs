@@ -110,14 +110,15 @@ fn rates(links: &[String], controller: &str, seed: u64) -> (f64, f64) {
     (flow.goodput_bps / 1e6, again * 100.0)
 }
 
-/// One of two links is always up, for five round trips at a time. To aim at: 24 Mbit/s of 40, and a tenth sent again.
+/// One of two links is always up, for five round trips at a time. The mark is 24 Mbit/s of 40 and a tenth sent again; CUBIC, which learns
+/// from the queue alone how much a link carries, falls short of it.
 #[test]
-fn links_that_take_turns_of_200_ms_carry_nearly_half() {
+fn links_that_take_turns_of_200_ms_carry_half() {
     let links =
         [periodic("a", 15, "400 ms", "200 ms", "1 s"), periodic("b", 20, "400 ms", "200 ms", "1200 ms")];
-    for controller in ["cubic", "bbr"] {
+    for (controller, least, most) in [("cubic", 20.0, 15.0), ("bbr", 24.0, 10.0)] {
         let (goodput, again) = rates(&links, controller, 1);
-        assert!(goodput >= 18.0 && again <= 30.0, "{controller}: {goodput:.1} Mbit/s, {again:.1} %");
+        assert!(goodput >= least && again <= most, "{controller}: {goodput:.1} Mbit/s, {again:.1} %");
     }
 }
 

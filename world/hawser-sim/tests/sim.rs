@@ -16,6 +16,7 @@ mod deliveries;
 mod detaching;
 mod drive;
 mod every_scenario;
+mod fat_links;
 mod four_d_map;
 mod frames;
 mod gauntlet;

@@ -91,7 +91,7 @@ enum PathAction {
     /// Use it only when no other link works
     #[command(visible_alias = "standby")]
     Backup,
-    /// Let it carry this share of what two links carry together, in percent
+    /// Let it carry so many % of what two links carry together
     Weight {
         /// 0 to 100
         #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]

@@ -1,14 +1,18 @@
 //! `--control`: where a command that runs for long can be looked at and steered.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::Args;
 use hawser_status::Hub;
 use hawser_status::control::ControlSocket;
+use hawser_status::web::WebServer;
 
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
+use crate::options::listen_address;
 use crate::output::Output;
 
 /// Where the control socket is.
@@ -40,6 +44,10 @@ pub(crate) struct ControlOptions {
     /// $XDG_RUNTIME_DIR, or in /run/hawser
     #[arg(long, value_name = "PATH|none", env = "HAWSER_CONTROL")]
     control: Option<Place>,
+    /// Show links, connections and events on a web page at this TCP address, and metrics (OpenMetrics) at /metrics. The
+    /// address of the page has a token and is printed. Default: no page
+    #[arg(long = "status-http", visible_alias = "http", value_name = "ADDR:PORT", value_parser = listen_address)]
+    http: Option<SocketAddr>,
 }
 
 /// The same for commands that have other HTTP addresses as well.
@@ -50,11 +58,15 @@ pub(crate) struct LiveControlOptions {
     /// $XDG_RUNTIME_DIR, or in /run/hawser
     #[arg(long, value_name = "PATH|none", env = "HAWSER_CONTROL")]
     control: Option<Place>,
+    /// Show links, connections and events on a web page at this TCP address, and metrics (OpenMetrics) at /metrics. The
+    /// address of the page has a token and is printed. Default: no page
+    #[arg(long = "status-http", value_name = "ADDR:PORT", value_parser = listen_address)]
+    http: Option<SocketAddr>,
 }
 
 impl From<LiveControlOptions> for ControlOptions {
     fn from(options: LiveControlOptions) -> Self {
-        ControlOptions { control: options.control }
+        ControlOptions { control: options.control, http: options.http }
     }
 }
 
@@ -62,6 +74,7 @@ impl From<LiveControlOptions> for ControlOptions {
 pub(crate) struct Control {
     hub: Hub,
     _socket: Option<ControlSocket>,
+    _web: Option<WebServer>,
 }
 
 impl Control {
@@ -85,7 +98,7 @@ impl ControlOptions {
     ///
     /// # Errors
     /// When a socket that was named cannot be opened.
-    pub(crate) fn start(
+    pub(crate) async fn start(
         &self,
         command: &str,
         interrupt: &Interrupt,
@@ -111,6 +124,24 @@ impl ControlOptions {
         if let Some(socket) = &socket {
             tracing::info!("control socket: {}", socket.path().display());
         }
-        Ok((Control { hub, _socket: socket }, interrupt))
+        let web = match self.http {
+            Some(address) => Some(open_page(&hub, address, output).await?),
+            None => None,
+        };
+        Ok((Control { hub, _socket: socket, _web: web }, interrupt))
     }
+}
+
+async fn open_page(hub: &Hub, address: SocketAddr, output: Output) -> Result<WebServer, Failure> {
+    let opened = WebServer::open(hub.clone(), address).await;
+    let page = opened.map_err(|error| {
+        Failure::new(Exit::CannotListen, format!("cannot listen on TCP {address}: {error}"))
+    })?;
+    let url = page.url();
+    output.remark(format_args!("status page: {url}  metrics: {}", page.metrics_url()));
+    hub.add(Arc::new(move |status| status.page = Some(url.clone())));
+    if !address.ip().is_loopback() {
+        output.remark("warning: the page is not encrypted, and others than this machine reach that address");
+    }
+    Ok(page)
 }

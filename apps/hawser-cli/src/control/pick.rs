@@ -19,7 +19,7 @@ impl Socket {
     /// Connects to it.
     ///
     /// # Errors
-    /// When there is none, or one must be chosen: the failure lists them.
+    /// When no program runs, or one must be chosen: the failure lists them.
     pub(crate) async fn connect(&self) -> Result<Client, Failure> {
         let path = match &self.socket {
             Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => by_process(text)?,

@@ -34,6 +34,9 @@ pub(super) fn status(status: &Status) -> String {
         units::bit_rate(totals.rate_sent_bps),
         units::bit_rate(totals.rate_received_bps)
     );
+    if let Some(page) = &status.page {
+        let _ = writeln!(text, "page {page}");
+    }
     if !status.links.is_empty() {
         text.push_str("\nLinks\n");
         status.links.iter().for_each(|link| text.push_str(&link_line(link)));

@@ -14,6 +14,8 @@ use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
 use hawser_gateway::profile::CONTROLLER;
 use hawser_gateway::server::{self, GatewayConfig};
 use hawser_gateway::users::UserFile;
+use hawser_status::Hub;
+use hawser_status::model::User;
 use ipnet::IpNet;
 
 use crate::control::ControlOptions;
@@ -181,8 +183,9 @@ async fn serve(
         arguments.allowed_schedulers.apply(builder.receive_memory(arguments.receive_memory))
     };
     let endpoint = listen(builder, identity, arguments.listen, DEFAULT_PORT, &[])?;
-    let (control, mut interrupt) = arguments.control.start("gateway", &interrupt, output)?;
+    let (control, mut interrupt) = arguments.control.start("gateway", &interrupt, output).await?;
     control.attach(&endpoint);
+    show_users(&control, &gateway);
     announce(arguments, &endpoint, identity, output)?;
     if gateway.users() == 0 {
         let path = users.path().display();
@@ -208,6 +211,27 @@ async fn serve(
         () = refuse_all(&endpoint) => {}
     }
     Ok(())
+}
+
+/// Shows users in the status, and on which connections they are.
+fn show_users(hub: &Hub, gateway: &server::Gateway) {
+    let gateway = gateway.clone();
+    hub.add(Arc::new(move |status| {
+        for seen in gateway.seen_users() {
+            let ids: Vec<String> = seen.connections.iter().map(|number| format!("1.{number}")).collect();
+            for connection in &mut status.connections {
+                if ids.contains(&connection.id) {
+                    connection.user = Some(seen.name.clone());
+                }
+            }
+            status.users.push(User {
+                name: seen.name,
+                tunnels: seen.tunnels as u64,
+                most_tunnels: seen.most as u64,
+                connections: ids,
+            });
+        }
+    }));
 }
 
 fn identity_of(arguments: &Gateway) -> Result<Identity, Failure> {

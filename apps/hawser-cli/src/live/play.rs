@@ -36,7 +36,7 @@ pub(super) async fn run(
     }
     let key = super::given_key(arguments.key.as_ref())?;
     let options: ControlOptions = arguments.control.clone().into();
-    let (control, mut interrupt) = options.start("live play", &interrupt, output)?;
+    let (control, mut interrupt) = options.start("live play", &interrupt, output).await?;
     let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
     let hub = Hub::new(arguments.buffer.unwrap_or(super::PLAY_BUFFER));
     let status = Status::new("play", Flow::Received, hub.clone(), output);

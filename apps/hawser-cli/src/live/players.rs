@@ -15,8 +15,8 @@ use super::hub::{Hub, Next, Subscription};
 use super::key_digest;
 use super::status::Status;
 use crate::exit::Failure;
-use crate::local_http::read_request;
 use crate::sources::Pool;
+use hawser_status::local_http::read_request;
 
 /// What can be asked for.
 const METHODS: &str = "GET, HEAD, OPTIONS";

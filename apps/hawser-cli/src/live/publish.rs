@@ -42,7 +42,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let key = super::given_key(arguments.key.as_ref())?;
     let options: ControlOptions = arguments.control.clone().into();
-    let (control, mut interrupt) = options.start("live publish", &interrupt, output)?;
+    let (control, mut interrupt) = options.start("live publish", &interrupt, output).await?;
     let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
     let hub = Hub::new(arguments.delivery.buffer(super::PUBLISH_BUFFER));
     let status = Status::new("publish", Flow::Sent, hub.clone(), output);

@@ -83,7 +83,7 @@ pub(super) async fn run(
         output,
     });
     let options: ControlOptions = arguments.control.clone().into();
-    let (control, mut interrupt) = options.start("live relay", &interrupt, output)?;
+    let (control, mut interrupt) = options.start("live relay", &interrupt, output).await?;
     control.attach(&endpoint);
     shared.streams.iter().for_each(|stream| stream.status.show(&control));
     let http = start_http(&arguments, &keys, &shared).await?;

@@ -34,7 +34,7 @@ pub(super) async fn run(
     let run = RunId(rand::random());
     let seed = arguments.seed.unwrap_or_else(rand::random);
     let trust = arguments.trust.trust()?;
-    let (control, interrupt) = arguments.control.start("measure client", &interrupt, output)?;
+    let (control, interrupt) = arguments.control.start("measure client", &interrupt, output).await?;
     let store = open_store(&arguments.out, arguments.max_disk, run, output)?;
     let failed = |error| Failure::new(Exit::Failure, format!("cannot start a thread: {error}"));
     let keeper = Keeper::start(store, run, arguments.out.clone()).map_err(failed)?;

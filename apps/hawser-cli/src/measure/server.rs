@@ -63,7 +63,7 @@ pub(super) async fn run(
     let store = open_store(&arguments.out, arguments.max_disk, run, output)?;
     let builder = || Endpoint::builder().server(config.clone()).policies(registry.clone());
     let endpoint = listen(builder, &identity, arguments.listen, 5202, &[])?;
-    let (control, mut interrupt) = arguments.control.start("measure server", &interrupt, output)?;
+    let (control, mut interrupt) = arguments.control.start("measure server", &interrupt, output).await?;
     control.attach(&endpoint);
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);
     if output.json {

@@ -175,7 +175,7 @@ pub(crate) async fn run(
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
-    let (control, mut interrupt) = arguments.control.start("serve", &interrupt, output)?;
+    let (control, mut interrupt) = arguments.control.start("serve", &interrupt, output).await?;
     control.attach(&endpoint);
     let sources: Sources = arguments.limits.sources();
     let limits = Limits::new(arguments.limits.reply_memory());

@@ -9,9 +9,9 @@ use tokio::sync::Semaphore;
 
 use super::screen::{Chunk, Counts, Fate};
 use super::viewer::Viewer;
-use crate::local_http::{read_request, respond};
 use crate::paths::Flow;
 use crate::report::to_json;
+use hawser_status::local_http::{read_request, respond};
 
 /// The page itself.
 const PAGE: &str = include_str!("page.html");

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod control;
 mod cost_caps;
 mod failures;
 mod gateway;
@@ -33,6 +34,7 @@ mod stalls;
 mod support;
 mod sweep;
 mod trace;
+mod tunnel;
 mod verify;
 mod vr360;
 mod wifi;

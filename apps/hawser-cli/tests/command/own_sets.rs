@@ -121,6 +121,7 @@ fn quota_holds_the_share_that_the_receiver_wants_in_the_simulator() {
 /// 22 Mbit/s of video, 24 frames a second, where there are 19. Without a deadline nothing is discarded, as with MinRTT.
 #[test]
 fn whole_frames_come_in_time_in_the_simulator() {
+    const SEEDS: u32 = 20;
     let settings = [
         "duration=14s",
         "link.b0.rate=4Mbit/s",
@@ -134,9 +135,10 @@ fn whole_frames_come_in_time_in_the_simulator() {
         assert_eq!(of(&without, "frames_damaged"), 0.0, "{policy}: {without}");
         assert!(of(&without, "frames_late") > 200.0, "{policy}: {without}");
     }
-    // How far Copa overshoots on the slow link at first is chance: between seeds the late frames vary from 22 to 61.
+    // How far Copa overshoots on the slow link at first is chance: of 300 seeds the late frames are 30.5 on average (1.1 of standard
+    // error), of one from none to a hundred. Each seed counts, then, and their mean.
     let mut late = 0.0;
-    for seed in 1..=5 {
+    for seed in 1..=SEEDS {
         let seed = format!("seed={seed}");
         let settings = [&settings[..], &[seed.as_str()]].concat();
         let with = simulated("4dmap-discard.toml", "whole-frames,within=200ms", &settings);
@@ -145,9 +147,9 @@ fn whole_frames_come_in_time_in_the_simulator() {
         assert_eq!(of(&with, "frames"), 240.0, "{with}");
         assert_eq!(of(&with, "corrupt") + of(&with, "key_frames_damaged"), 0.0, "{with}");
         assert!(of(&with, "frames_damaged") > 10.0 && of(&with, "bytes_lacking") > 500e3, "{with}");
-        late += of(&with, "frames_late") / 5.0;
+        late += of(&with, "frames_late") / f64::from(SEEDS);
     }
-    assert!(late < 50.0, "{late} frames of 240 on average");
+    assert!(late < 34.0, "{late} frames of 240 on average");
 }
 
 /// A server with one policy, a client with another, and a file of zeros over two paths: the bytes that each brought.

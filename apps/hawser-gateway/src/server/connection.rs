@@ -80,6 +80,7 @@ pub(super) async fn serve(gateway: &Arc<Inner>, connection: Connection) {
     if stopping {
         let _ = tokio::time::timeout(IDLE_PATIENCE, connection.closed()).await;
     }
+    gateway.directory.forget_connection(connection.number());
     connection.close(H3_NO_ERROR, b"");
 }
 

@@ -1,6 +1,6 @@
 //! Users while the gateway runs: found by their keys, held to their limits, sent away when they are removed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -23,16 +23,58 @@ pub(super) struct User {
     pub(super) most: usize,
     /// Becomes true when the user is removed or gets another key.
     removed: watch::Sender<bool>,
+    /// Numbers of the connections on which the key was shown, at most [`MAX_SEEN`].
+    connections: Mutex<BTreeSet<u64>>,
 }
+
+/// A user and what he has open, for those who look at a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenUser {
+    /// As in the file.
+    pub name: String,
+    /// Tunnels that are open.
+    pub tunnels: usize,
+    /// The most that may be.
+    pub most: usize,
+    /// [Numbers](hawser_net::Connection::number) of the connections on which the key was shown.
+    pub connections: Vec<u64>,
+}
+
+/// Connections of one user that are named.
+const MAX_SEEN: usize = 64;
 
 impl User {
     fn new(name: String, most: usize) -> Self {
-        User { name, tunnels: Arc::new(Semaphore::new(most)), most, removed: watch::Sender::new(false) }
+        User {
+            name,
+            tunnels: Arc::new(Semaphore::new(most)),
+            most,
+            removed: watch::Sender::new(false),
+            connections: Mutex::default(),
+        }
     }
 
     /// The right to one more tunnel; `None` if that is one too many.
     pub(super) fn tunnel(&self) -> Option<OwnedSemaphorePermit> {
         self.tunnels.clone().try_acquire_owned().ok()
+    }
+
+    /// The key was shown on this connection.
+    pub(super) fn note_connection(&self, number: u64) {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        if connections.len() < MAX_SEEN {
+            connections.insert(number);
+        }
+    }
+
+    fn seen(&self) -> SeenUser {
+        let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        SeenUser {
+            name: self.name.clone(),
+            tunnels: self.most.saturating_sub(self.tunnels.available_permits()),
+            most: self.most,
+            connections: connections.iter().copied().collect(),
+        }
     }
 
     /// Waits until the user is removed.
@@ -87,6 +129,21 @@ impl Directory {
         self.users.read().unwrap_or_else(PoisonError::into_inner).get(&key.hash()).cloned()
     }
 
+    /// All users by name, and what they have open.
+    pub(super) fn seen(&self) -> Vec<SeenUser> {
+        let users = self.users.read().unwrap_or_else(PoisonError::into_inner);
+        let mut seen: Vec<SeenUser> = users.values().map(|user| user.seen()).collect();
+        seen.sort_by(|a, b| a.name.cmp(&b.name));
+        seen
+    }
+
+    /// A connection has ended.
+    pub(super) fn forget_connection(&self, number: u64) {
+        for user in self.users.read().unwrap_or_else(PoisonError::into_inner).values() {
+            user.connections.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        }
+    }
+
     /// Reads the file again if it has changed; `None` if it has not.
     ///
     /// # Errors
@@ -137,6 +194,7 @@ mod tests {
         let (alice, bob) = (file.add("alice").unwrap(), file.add("bob").unwrap());
         assert_eq!(directory.reload().unwrap(), Some(Change { added: 2, removed: 0, total: 2 }));
         let user = directory.find(&alice).unwrap();
+        user.note_connection(7);
         let held = [user.tunnel().unwrap(), user.tunnel().unwrap()];
         assert!(user.tunnel().is_none(), "two are the most");
         file.remove("bob").unwrap();
@@ -145,6 +203,10 @@ mod tests {
         gone.removed().await;
         assert!(directory.find(&bob).is_none());
         assert!(Arc::ptr_eq(&user, &directory.find(&alice).unwrap()), "who stays keeps what he has");
+        let seen = SeenUser { name: "alice".to_owned(), tunnels: 2, most: 2, connections: vec![7] };
+        assert_eq!(directory.seen(), [seen]);
+        directory.forget_connection(7);
+        assert!(directory.seen()[0].connections.is_empty());
         drop(held);
         assert!(user.tunnel().is_some());
     }

@@ -17,6 +17,8 @@ use tokio::sync::watch;
 use crate::egress::EgressRules;
 use crate::users::{UserFile, UsersError};
 
+pub use directory::SeenUser;
+
 use directory::Directory;
 pub use ip::{Device, IpCounters, IpNetwork};
 use resolve::Resolver;
@@ -93,6 +95,11 @@ impl Gateway {
     /// How many users there are.
     pub fn users(&self) -> usize {
         self.0.directory.len()
+    }
+
+    /// The users by name, and what they have open.
+    pub fn seen_users(&self) -> Vec<SeenUser> {
+        self.0.directory.seen()
     }
 
     /// Serves one connection of a client, whose handshake is over, until it ends.

@@ -49,6 +49,7 @@ pub(super) async fn respond(
         client.count_unknown();
         return refuse_unknown(&mut stream).await;
     };
+    user.note_connection(client.connection.number());
     if request.method() == Method::GET && request.uri().path() == HELLO_PATH {
         return hello(gateway, &user, &mut stream).await;
     }

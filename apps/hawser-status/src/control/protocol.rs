@@ -60,7 +60,7 @@ pub enum Order {
     Share {
         /// Link; at a server the address of a peer.
         name: String,
-        /// Its share in percent, 0 to 100.
+        /// Its share, 0 to 100 %.
         percent: u8,
         /// Of this connection; without it, of all.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,7 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use rtnetlink::packet_route::AddressFamily;
+use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags};
 use rtnetlink::packet_route::route::{RouteAttribute, RouteType};
 use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use rtnetlink::{Handle, IpVersion, LinkUnspec, RouteMessageBuilder};
@@ -109,7 +110,11 @@ impl Netlink {
     /// # Errors
     /// When the kernel refuses, for example because IPv6 is disabled.
     pub async fn add_address(&self, device: Index, address: IpNet) -> Result<(), NetlinkError> {
-        let request = self.handle.address().add(device.0, address.addr(), address.prefix_len()).replace();
+        let mut request = self.handle.address().add(device.0, address.addr(), address.prefix_len()).replace();
+        if address.addr().is_ipv6() {
+            // Usable at once: nobody else is on this link who could have it.
+            request.message_mut().attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
+        }
         request.execute().await.map_err(refused(format!("add the address {address}")))
     }
 

@@ -17,6 +17,8 @@ const MOST_AT: f64 = 1_000.0;
 const FEW: f64 = 0.1;
 const LEAST: f64 = 1.0;
 const TIMES: f64 = 3.0;
+/// CUBIC with this share of random loss has a window of 60 datagrams (RFC 9438 section 5.2), and fills no queue.
+pub(crate) const LOSSY: f64 = 0.004;
 /// A queue shorter than this has no brim that could be told from noise, seconds.
 const SHORTEST: f64 = 0.003;
 
@@ -79,6 +81,11 @@ impl Brim {
         }
         let random = self.below.lost / self.below.packets * self.at.packets.max(window_packets);
         Some(self.at.lost >= if random < FEW { 1.0 } else { 1.0 + LEAST + TIMES * random })
+    }
+
+    /// Whether the path loses so much below the brim that no flow that heeds losses fills it.
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.below.lost > LOSSY * self.below.packets.max(MOST_AT)
     }
 
     /// The longest queue lately, seconds.

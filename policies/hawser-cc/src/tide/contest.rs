@@ -44,6 +44,10 @@ const LAST_CHECK: Duration = Duration::from_secs(16);
 const AFTER_LOSS: u32 = 4;
 /// The queue that a dip emptied is back after so many round trips.
 const AFTER_DIP: u32 = 3;
+/// Round trips within the limit that make it calm.
+const CALM_ROUNDS: u32 = 12;
+/// Round trips next to others after which the rate is what they leave.
+const SETTLED_ROUNDS: u32 = 20;
 /// A dip takes a round trip and the packets of a quarter of the next; one that decides waits for flows of this kind to join.
 const ONE: f64 = 1.25;
 const JOINED: f64 = 3.0;
@@ -75,6 +79,7 @@ struct Dip {
 pub(crate) struct Contest {
     dip: Option<Dip>,
     over_rounds: u32,
+    calm_rounds: u32,
     votes: u32,
     rounds_since_loss: u32,
     rounds_since_dip: u32,
@@ -82,7 +87,10 @@ pub(crate) struct Contest {
     next_check: Time,
     /// Round trips next to others in which the queue was empty.
     empty_rounds: u32,
+    shared_rounds: u32,
     check_every: Duration,
+    /// The queue that was left in the last dip, seconds.
+    left: f64,
     /// Queue and rate of the last round.
     last: (f64, f64),
 }
@@ -104,12 +112,15 @@ impl Contest {
         Contest {
             dip: None,
             over_rounds: 0,
+            calm_rounds: 0,
             votes: 0,
             rounds_since_loss: AFTER_LOSS,
             rounds_since_dip: AFTER_DIP,
             next_check: now,
             empty_rounds: 0,
+            shared_rounds: 0,
             check_every: FIRST_CHECK,
+            left: 0.0,
             last: (0.0, 0.0),
         }
     }
@@ -124,9 +135,24 @@ impl Contest {
         self.votes > 0
     }
 
+    /// The queue that was left in the last dip, seconds.
+    pub(crate) fn left(&self) -> f64 {
+        self.left
+    }
+
+    /// Whether the queue has been within its limit for a while: what is seen now is the path, not another flow.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm_rounds >= CALM_ROUNDS
+    }
+
     /// Whether no dip is under way, nor was one just now.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.dip.is_none() && self.rounds_since_dip >= AFTER_DIP
+    }
+
+    /// Whether what the change of the mode itself made of the rate is over.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.shared_rounds >= SETTLED_ROUNDS
     }
 
     pub(crate) fn on_loss(&mut self) {
@@ -143,6 +169,8 @@ impl Contest {
             return;
         }
         self.over_rounds = if seen.queue > limit { self.over_rounds + 1 } else { 0 };
+        let is_calm = self.over_rounds == 0 && self.votes == 0;
+        self.calm_rounds = if is_calm { self.calm_rounds.saturating_add(1) } else { 0 };
         let patience = if self.votes > 0 { JOINED } else { ONE };
         if self.over_rounds >= OVER_ROUNDS && (seen.now >= self.next_check || self.votes == 0) {
             self.begin(seen, DIP, patience);
@@ -160,10 +188,11 @@ impl Contest {
     pub(crate) fn on_shared_round(&mut self, seen: &Seen, longest: f64, short: bool) -> bool {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
         self.rounds_since_dip = self.rounds_since_dip.saturating_add(1);
+        self.shared_rounds = self.shared_rounds.saturating_add(1);
         self.empty_rounds = if seen.queue < EMPTY * longest { self.empty_rounds + 1 } else { 0 };
-        let (queue, rate) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
-        let others_dip =
-            self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
+        let (queue, _) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
+        // Another flow of this kind that looks leaves this one its rate.
+        let others_dip = self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue;
         let is_settled = self.rounds_since_loss >= AFTER_LOSS && (seen.now >= self.next_check || others_dip);
         // Right after a flow made room the queue is short for a while, whoever fills it.
         let is_full = seen.queue.max(queue) > FULL * longest;
@@ -217,6 +246,7 @@ impl Contest {
         if !is_own && rounds < dip.patience {
             return None;
         }
+        self.left = dip.least;
         self.dip = None;
         Some(if is_own { Verdict::Own } else { Verdict::Shared })
     }
@@ -249,7 +279,7 @@ impl Contest {
 
     /// Others fill the queue from now on.
     pub(crate) fn enter(&mut self, now: Time) {
-        (self.over_rounds, self.votes, self.empty_rounds) = (0, 0, 0);
+        (self.over_rounds, self.votes, self.empty_rounds, self.shared_rounds) = (0, 0, 0, 0);
         self.check_every = FIRST_CHECK;
         self.next_check = now + self.check_every;
     }

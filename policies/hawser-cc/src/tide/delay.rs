@@ -17,6 +17,9 @@ const LEAST_ROUNDS: u32 = 50;
 const SHARED_WINDOW: Duration = Duration::from_secs(120);
 /// Forward delays that did not come for this long do not come any more.
 const FORWARD_STALE: Duration = Duration::from_secs(1);
+/// A queue stands if it is there for half a round trip without queue, and at least for so long: a late acknowledgement adds less.
+const STANDING: f64 = 0.5;
+const SHORTEST: Duration = Duration::from_millis(10);
 /// A queue below this, or below a tenth of the round trip, is none: timers and bursts of a sender make as much.
 const EMPTY: f64 = 0.002;
 const EMPTY_SHARE: f64 = 0.1;
@@ -96,11 +99,23 @@ impl Delay {
             None => base,
         });
         self.queue = queue;
-        let present = self.standing.on_sample(ack.now, queue, ack.smoothed_rtt.min(6 * LEAST_WINDOW) / 2);
+        let span = Duration::try_from_secs_f64(STANDING * base).unwrap_or(LEAST_WINDOW).max(SHORTEST);
+        let present = self.standing.on_sample(ack.now, queue, span);
         if present < EMPTY.max(EMPTY_SHARE * base) {
             self.emptied_at = ack.now;
         }
         true
+    }
+
+    /// So much of the queue stays whatever this sender does: from now on it belongs to the path.
+    pub(crate) fn adopt(&mut self, now: Time, queue: f64) {
+        for least in [&mut self.forward, &mut self.round_trip] {
+            let value = least.get();
+            if value.is_finite() {
+                *least = TwoBuckets::seeded(now, value + queue);
+            }
+        }
+        self.standing = TwoBuckets::EMPTY;
     }
 
     /// The path changed under its addresses: what it takes without queue is learnt again.

@@ -23,6 +23,7 @@ const RISE: f64 = 1.002;
 const RISE_EMPTY: f64 = 1.1;
 /// Weight of a quiet period in what is lost anyway.
 const GAIN: f64 = 0.125;
+const SLOW_GAIN: f64 = 0.02;
 
 /// A queue that is as long again, by this share, although this sender kept its part below, was filled by another one.
 const REFILLED: f64 = 0.75;
@@ -45,6 +46,8 @@ pub(crate) struct Losses {
     foreign: bool,
     /// Share that is lost whatever the queue is.
     ordinary: f64,
+    /// Moving average of all periods, slow: one overflow does not show in it.
+    mean: f64,
     ceiling: Option<f64>,
     trial: Option<Trial>,
 }
@@ -66,18 +69,19 @@ impl Losses {
         self.acked += bytes;
     }
 
-    /// Lost with so many bytes in the queue, which delay as long.
-    pub(crate) fn on_loss(&mut self, bytes: f64, queued: f64, delay: f64, path: (f64, f64)) {
+    /// Lost with so many bytes in the queue, which delay as long. True if more is lost than usual.
+    pub(crate) fn on_loss(&mut self, bytes: f64, queued: f64, delay: f64, path: (f64, f64)) -> bool {
         let (window, datagram) = path;
         self.lost += bytes;
         (self.queued, self.delay) = (self.queued.max(queued), self.delay.max(delay));
         let total = (self.acked + self.lost).max(window);
-        if self.trial.is_some() || !self.is_unusual(self.lost / total, datagram) {
-            return;
+        let is_unusual = self.is_unusual(self.lost / total, datagram);
+        if self.trial.is_some() || !is_unusual {
+            return is_unusual;
         }
-        self.foreign |= self.ceiling.is_some_and(|ceiling| ceiling < EARLY * self.set_at);
         let (share, queued, delay) = (self.lost / total, self.queued, self.delay);
         self.begin(Trial { share, queued, delay, stage: 0, settle: SETTLE }, datagram);
+        true
     }
 
     /// The queue overflowed for certain, with so many bytes of this sender's in it.
@@ -91,10 +95,11 @@ impl Losses {
         self.begin_period();
     }
 
-    /// The longest queue had so many bytes: the next one stays below.
-    pub(crate) fn leave_room(&mut self, longest: f64) {
-        self.set_at = KEEP[0] * longest;
-        (self.ceiling, self.trial, self.foreign) = (Some(self.set_at), None, false);
+    /// Begins again; where the longest queue is known, in bytes, the next one stays below.
+    pub(crate) fn leave_room(&mut self, longest: Option<f64>) {
+        self.ceiling = longest.map(|bytes| KEEP[0] * bytes);
+        self.set_at = self.ceiling.unwrap_or_default();
+        (self.trial, self.foreign) = (None, false);
         self.begin_period();
     }
 
@@ -140,6 +145,7 @@ impl Losses {
             return;
         }
         let share = self.lost / total;
+        self.mean += SLOW_GAIN * (share - self.mean);
         match self.trial.take() {
             Some(trial) if share > CURED * trial.share => self.on_uncured(trial, share, datagram),
             Some(_) => {}
@@ -163,6 +169,11 @@ impl Losses {
     /// A congestion mark with so many bytes in the queue: no trial is needed.
     pub(crate) fn on_mark(&mut self, queued: f64, datagram: f64) {
         self.ceiling = Some((KEEP[0] * queued).max(2.0 * datagram));
+    }
+
+    /// Share that is lost in the long run.
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean
     }
 
     /// Most bytes that the queue may hold; `None` while it never overflowed.

@@ -9,17 +9,20 @@ mod brim;
 mod contest;
 mod delay;
 mod losses;
+mod mode;
 mod rate;
 mod settings;
 mod startup;
+mod steer;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, AttachmentPoint, CongestionController, ControllerInit, LinkUpdate, Loss, LossCause, Outage,
-    Parameters, Rate, Sent, Siblings, Snapshot, SpuriousLoss, Time,
+    Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, LinkUpdate, Loss,
+    LossCause, Outage, Parameters, Rate, Sent, Siblings, Snapshot, SpuriousLoss, Time,
 };
 
 use crate::cubic::{Avoidance, CubicParameters, CubicRule};
@@ -33,37 +36,11 @@ use losses::Losses;
 use rate::RateFilter;
 pub(crate) use settings::info;
 use settings::{NAME, Settings};
-use startup::{Startup, Step, TRAIN_GAIN};
+use startup::{Startup, TRAIN_GAIN};
 
-/// The queue to aim at, in bounds: swings of the capacity take the other half.
-const AIM: f64 = 0.5;
-/// A slow flow aims this much higher, one of [`FAIR_RATE`] half as much more: that is what makes flows alike share alike.
-const FAIR: f64 = 0.3;
-/// 20 Mbit/s in bytes per second.
-const FAIR_RATE: f64 = 2_500_000.0;
-/// Above the aim by this much, and by [`OVER_SECONDS`], the queue is not what the window asks for.
-const OVER: f64 = 1.4;
-const OVER_SECONDS: f64 = 0.002;
-/// How fast the window approaches what the model asks for, per round trip: half the way. Answers are a round trip late, so that the
-/// whole way would overshoot.
-const APPROACH: f64 = 0.5;
-/// Growth per round trip while the queue is empty: up within three round trips, as the window doubles in two of them.
-const EMPTY_GROWTH: f64 = 0.5;
 /// Pacing in windows per round trip: room to follow a capacity that rises; where the queue overflows, hardly any.
 const PACING: f64 = 1.25;
 const TIGHT_PACING: f64 = 1.05;
-/// RFC 9002 section 7.2 has two; rate samples need more.
-const MIN_DATAGRAMS: f64 = 4.0;
-/// A queue below this share of the aim is none.
-const EMPTY_SHARE: f64 = 0.1;
-/// What it had before it made room for others: the highest rate, which fades by this per round trip. One other flow leaves it half.
-const BEST_FADES: f64 = 0.98;
-const FAIR_SHARE: f64 = 0.5;
-/// On the way back to that share the rate rises by this much, with so many round trips of patience, or the queue is its own after all.
-const REGAINED: f64 = 1.15;
-const FLAT_ROUNDS: u32 = 2;
-/// A dip costs at most a round trip of this many.
-const DIP_ROUNDS: f64 = 20.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -94,15 +71,29 @@ pub(crate) struct Tide {
     best: f64,
     regained: f64,
     flat_rounds: u32,
+    /// Whether the rate was restless when the queue was within its limit last.
+    was_restless: bool,
     smoothed_rtt: Duration,
     /// Window and CUBIC's memory before the last reduction.
     before_loss: Option<(Window, Avoidance)>,
     attached_to: Option<AttachmentPoint>,
 }
 
-/// Makes one for a path.
-pub(crate) fn build(init: &ControllerInit, parameters: &Parameters) -> Box<dyn CongestionController> {
-    Box::new(Tide::new(init, Settings::read(parameters)))
+/// Makes those of a connection.
+pub(crate) fn factory(parameters: &Parameters) -> Arc<dyn ControllerFactory> {
+    Arc::new(Factory(Settings::read(parameters)))
+}
+
+struct Factory(Settings);
+
+impl ControllerFactory for Factory {
+    fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController> {
+        Box::new(Tide::new(init, self.0))
+    }
+
+    fn wants_receive_timestamps(&self) -> bool {
+        self.0.forward
+    }
 }
 
 impl Tide {
@@ -125,6 +116,7 @@ impl Tide {
             best: 0.0,
             regained: 0.0,
             flat_rounds: 0,
+            was_restless: false,
             smoothed_rtt: Duration::ZERO,
             before_loss: None,
             attached_to: None,
@@ -142,183 +134,6 @@ impl Tide {
             self.rate.seed(rate.bits_per_second() as f64 / 8.0);
             self.phase = Phase::Own;
         }
-    }
-
-    /// The queue to aim at with this rate, seconds.
-    fn aim(&self, rate: f64) -> f64 {
-        let ceiling =
-            self.losses.ceiling().filter(|_| rate > 0.0).map_or(f64::INFINITY, |bytes| bytes / rate);
-        (AIM * self.settings.bound).min(ceiling) * (1.0 + FAIR / (1.0 + rate / FAIR_RATE))
-    }
-
-    /// The queue that is over the limit.
-    fn limit(&self) -> f64 {
-        OVER * self.aim(self.rate.present()) + OVER_SECONDS
-    }
-
-    fn least_window(&self) -> f64 {
-        MIN_DATAGRAMS * self.window.datagram()
-    }
-
-    /// Rate times round trip without queue and the aim.
-    fn wanted(&self, rate: f64, base: f64) -> f64 {
-        (rate * (base + self.aim(rate))).max(self.least_window())
-    }
-
-    /// How long without an empty queue until one is made, seconds.
-    fn rest(&self, base: f64) -> f64 {
-        self.settings.probe.max(DIP_ROUNDS * base)
-    }
-
-    /// The window of a sender alone.
-    fn steer(&mut self, ack: &Ack, base: f64) {
-        let (window, queue) = (self.window.exact(), self.delay.standing());
-        let present = self.rate.present();
-        let aim = self.aim(present);
-        if queue > aim {
-            // What is acknowledged leaves and nothing follows, until no more is in flight than the present rate asks for.
-            let wanted = self.wanted(present, base);
-            if wanted < window && !self.contest.is_doubtful() {
-                self.window.step(-(window - wanted).min(ack.bytes as f64));
-            }
-            return;
-        }
-        // After a dip the queue is short because of the dip.
-        if ack.limited_by.leaves_window_unused() || !self.contest.is_at_rest() {
-            return;
-        }
-        let wanted = self.wanted(self.rate.largest(), base);
-        let mut growth = APPROACH * (wanted / window - 1.0);
-        if self.losses.ceiling().is_none() {
-            let emptiness = if aim > 0.0 { 1.0 - queue / aim } else { 0.0 };
-            growth = growth.max(EMPTY_GROWTH * emptiness * emptiness);
-        } else if wanted < window {
-            // More in flight than rate and ceiling allow: it is where the queue is too short to show as delay.
-            self.window.step(-(window - wanted).min(ack.bytes as f64));
-        }
-        self.window.step(growth.clamp(0.0, 1.0) * ack.bytes as f64);
-    }
-
-    fn on_startup(&mut self, ack: &Ack, base: f64, round_over: bool) {
-        let (datagram, window) = (self.window.datagram(), self.window.exact());
-        let seen = startup::Seen { round_over, datagram, window, base, rate: self.rate.largest() };
-        match self.startup.on_ack(ack, &seen) {
-            Step::Full(capacity) => {
-                if let Some(capacity) = capacity {
-                    self.rate.seed(capacity);
-                    self.window.set(window.max(capacity * base));
-                }
-                self.begin_own();
-            }
-            Step::Grow if self.delay.standing() > AIM * self.settings.bound => self.begin_own(),
-            Step::Grow => self.window.grow(bytes_that_count(ack)),
-        }
-    }
-
-    fn begin_own(&mut self) {
-        self.phase = Phase::Own;
-        self.window.set_threshold_here();
-    }
-
-    /// Others fill the queue: CUBIC from here on. It begins as a new CUBIC would, by slow start, but not beyond the share of one of two.
-    fn begin_shared(&mut self, base: f64) {
-        self.phase = Phase::Shared;
-        self.cubic.restart();
-        let share = FAIR_SHARE * self.best * (base + self.delay.standing());
-        self.window.start_below(self.window.exact(), share);
-        (self.regained, self.flat_rounds) = (self.rate.largest(), 0);
-    }
-
-    /// The window next to others.
-    fn compete(&mut self, acked: &Acked<'_>, round_over: bool) {
-        if round_over && self.window.in_slow_start() {
-            let rate = self.rate.largest();
-            self.flat_rounds = if rate < REGAINED * self.regained { self.flat_rounds + 1 } else { 0 };
-            if self.flat_rounds > FLAT_ROUNDS {
-                self.window.set_threshold_here();
-            }
-            self.regained = self.regained.max(rate);
-        }
-        let left = self.window.grow_to_threshold(acked.bytes);
-        if left > 0.0 {
-            self.cubic.avoid(&mut self.window, acked, left);
-        } else {
-            self.cubic.on_unused(acked.ack);
-        }
-    }
-
-    /// The others are gone. What the queue holds was seen meanwhile.
-    fn leave_shared(&mut self) {
-        self.losses.leave_room(self.brim.longest() * self.rate.largest());
-        self.begin_own();
-    }
-
-    /// A round trip is over.
-    fn on_round(&mut self, ack: &Ack, base: f64) {
-        let queue = std::mem::replace(&mut self.round_queue, f64::INFINITY);
-        let is_empty = self.contest.is_at_rest() && queue < EMPTY_SHARE * self.aim(self.rate.present());
-        self.losses.on_round(self.window.datagram(), is_empty);
-        self.losses.forget_above(2.0 * self.rate.largest() * self.settings.bound);
-        let rate = match self.phase {
-            Phase::Own => self.rate.present(),
-            _ => self.rate.largest(),
-        };
-        if queue.is_finite() {
-            let seen = contest::Seen { now: ack.now, rate, base, queue, least_window: self.least_window() };
-            match self.phase {
-                Phase::Startup => {}
-                Phase::Own => {
-                    let quiet = ack.now.since(self.delay.emptied_at()).as_secs_f64() / self.rest(base);
-                    let fallen = self.delay.take_fallen();
-                    self.contest.on_own_round(&seen, self.limit(), quiet, fallen);
-                }
-                Phase::Shared => {
-                    let longest = self.brim.longest();
-                    let short = longest < AIM * self.settings.bound;
-                    let released = self.contest.on_shared_round(&seen, longest, short);
-                    if released || short && self.rate.is_wild() {
-                        self.leave_shared();
-                    }
-                }
-            }
-        }
-        self.brim.on_round();
-        self.best = self.rate.present().max(BEST_FADES * self.best);
-        if self.losses.take_foreign() && self.phase == Phase::Own && self.rate.is_steady() {
-            if self.settings.competitive {
-                self.contest.enter(ack.now);
-                self.begin_shared(base);
-                self.cubic.cut(&mut self.window);
-            }
-        }
-        self.rate.next_round(self.contest.is_at_rest());
-    }
-
-    fn on_dip(&mut self, ack: &Ack, base: f64) {
-        let queue = self.delay.queue();
-        let verdict =
-            self.contest.on_ack(ack.now, ack.largest_sent_at, ack.bytes_in_flight as f64, queue, base);
-        let Some(verdict) = verdict else { return };
-        let rest = Duration::try_from_secs_f64(self.rest(base) / 2.0).unwrap_or(Duration::MAX);
-        match self.phase {
-            Phase::Startup => {}
-            Phase::Own => {
-                let contested = self.contest.is_contested(verdict, ack.now, ack.smoothed_rtt, rest);
-                if self.settings.competitive && contested {
-                    self.begin_shared(base);
-                }
-            }
-            Phase::Shared => {
-                if self.contest.is_released(verdict, ack.now, ack.smoothed_rtt) {
-                    self.leave_shared();
-                }
-            }
-        }
-    }
-
-    /// Whether what was lost overflowed the queue. `None`: it cannot be told.
-    fn overflowed(&self) -> Option<bool> {
-        self.brim.overflowed(self.window.exact() / self.window.datagram())
     }
 
     /// Bytes that wait in the queue.
@@ -346,6 +161,7 @@ impl CongestionController for Tide {
         if let Some(delivery) = &ack.delivery {
             self.rate.on_sample(delivery);
         }
+        self.rate.on_ack(ack.now, ack.bytes as f64, self.delay.base());
         if sampled {
             let queue = self.delay.queue();
             self.round_queue = self.round_queue.min(queue);
@@ -371,11 +187,13 @@ impl CongestionController for Tide {
 
     fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
         let datagram = self.window.datagram();
+        let mut unusual = false;
         match loss.cause {
             LossCause::EcnMark => self.losses.on_mark(self.queued(), datagram),
             LossCause::Loss | LossCause::Persistent => {
                 let (queued, window) = (self.queued(), self.window.exact());
-                self.losses.on_loss(loss.bytes as f64, queued, self.delay.queue(), (window, datagram));
+                let queue = self.delay.queue();
+                unusual = self.losses.on_loss(loss.bytes as f64, queued, queue, (window, datagram));
                 self.contest.on_loss();
                 self.brim.on_loss(loss.packets as f64, self.delay.queue());
                 if self.phase == Phase::Own && self.rate.is_steady() && self.overflowed() == Some(true) {
@@ -389,7 +207,7 @@ impl CongestionController for Tide {
             match self.phase {
                 Phase::Startup if loss.packets > 2 => self.begin_own(),
                 Phase::Startup | Phase::Own => {}
-                Phase::Shared if self.overflowed() == Some(false) => {}
+                Phase::Shared if self.overflowed() == Some(false) && !unusual => {}
                 Phase::Shared => {
                     self.cubic.reduce(&mut self.window, loss, siblings);
                     self.brim.begin_again();

@@ -1,14 +1,17 @@
 //! What the path delivers.
 
-use hawser_policy::DeliverySample;
+use hawser_policy::{DeliverySample, Time};
 
+/// Acknowledgements are counted over a round trip without queue, and at least so many seconds: a radio delivers in heaps. If the next
+/// one comes later than so many of that, nothing was sent.
+const SHORTEST_SPAN: f64 = 0.02;
+const LONGEST_SPANS: f64 = 3.0;
 /// Weight of a new sample; a sample is itself the mean of a round trip.
 const GAIN: f64 = 0.25;
-/// Of one that is lower: what falls is followed within a round trip.
-const FALL_GAIN: f64 = 0.5;
 
 /// Weight of a round trip.
 const SLOW_GAIN: f64 = 0.125;
+const UNREST_GAIN: f64 = 0.03;
 /// Below this mean distance from the mean a rate is steady: a dish or a cell has 0.2 and more, a share next to CUBIC 0.05.
 const STEADY: f64 = 0.12;
 
@@ -20,9 +23,34 @@ pub(crate) struct RateFilter {
     /// Moving average over round trips, and of the distance from it, in its shares.
     mean: f64,
     swing: f64,
+    /// The same over a longer time.
+    unrest: f64,
+    /// Since when acknowledgements are counted, their bytes, and the rate at which they came last.
+    since: Time,
+    bytes: f64,
+    drained: Option<f64>,
 }
 
 impl RateFilter {
+    /// Counts an acknowledgement: how fast they come. A sample of the delivery rate looks back a whole round trip, which a queue makes long.
+    pub(crate) fn on_ack(&mut self, now: Time, bytes: f64, base: Option<f64>) {
+        let elapsed = now.since(self.since).as_secs_f64();
+        let span = base.unwrap_or(0.0).max(SHORTEST_SPAN);
+        if elapsed < span {
+            self.bytes += bytes;
+            return;
+        }
+        // After a pause it was not the path that was slow.
+        self.drained = (elapsed < LONGEST_SPANS * span).then(|| (self.bytes + bytes) / elapsed);
+        (self.since, self.bytes) = (now, 0.0);
+    }
+
+    /// How fast acknowledgements come: while a queue stands that is what the path carries. Infinite if they do not come one after the
+    /// other.
+    pub(crate) fn drained(&self) -> f64 {
+        self.drained.unwrap_or(f64::INFINITY)
+    }
+
     /// A round trip is over; `at_rest`: the sender did not hold back in it.
     pub(crate) fn next_round(&mut self, at_rest: bool) {
         if self.present > 0.0 && at_rest {
@@ -31,7 +59,9 @@ impl RateFilter {
             } else {
                 self.present
             };
-            self.swing += SLOW_GAIN * ((self.present - self.mean).abs() / self.mean - self.swing);
+            let distance = (self.present - self.mean).abs() / self.mean;
+            self.swing += SLOW_GAIN * (distance - self.swing);
+            self.unrest += UNREST_GAIN * (distance - self.unrest);
         }
         // Without a sample in it the last one's stays.
         if self.rounds[0] > 0.0 {
@@ -45,8 +75,7 @@ impl RateFilter {
         if sample.limited_by.leaves_window_unused() && rate < self.present {
             return;
         }
-        let gain = if rate < self.present { FALL_GAIN } else { GAIN };
-        self.present = if self.present > 0.0 { self.present + gain * (rate - self.present) } else { rate };
+        self.present = if self.present > 0.0 { self.present + GAIN * (rate - self.present) } else { rate };
         self.rounds[0] = self.rounds[0].max(rate);
     }
 
@@ -63,6 +92,11 @@ impl RateFilter {
     /// Whether the path delivers as much in each round trip. Where it does not, a queue overflows because the capacity fell.
     pub(crate) fn is_steady(&self) -> bool {
         self.swing < STEADY
+    }
+
+    /// Whether it has not for a while: that of a cell or a dish. Another flow that comes takes longer to show here than to be found.
+    pub(crate) fn is_restless(&self) -> bool {
+        self.unrest > STEADY
     }
 
     /// Whether it certainly does not.

@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) probe: f64,
     /// Whether it turns to CUBIC next to flows that keep the queue filled.
     pub(crate) competitive: bool,
+    /// Whether the peer is asked when packets arrived.
+    pub(crate) forward: bool,
 }
 
 impl Settings {
@@ -27,6 +29,7 @@ impl Settings {
             bound: parameters.duration("bound").as_secs_f64(),
             probe: parameters.duration("probe").as_secs_f64(),
             competitive: parameters.flag("competitive"),
+            forward: parameters.flag("forward"),
         }
     }
 }
@@ -49,5 +52,10 @@ pub(crate) fn info() -> PolicyInfo {
             ParameterInfo::flag("competitive", true)
                 .meaning("turn to CUBIC next to flows that keep the queue filled")
                 .source(SOURCE),
+        )
+        .parameter(
+            ParameterInfo::flag("forward", true)
+                .meaning("ask the peer when packets arrive, and judge the queue by the forward delay")
+                .source("draft-smith-quic-receive-ts"),
         )
 }

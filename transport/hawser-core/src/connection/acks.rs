@@ -329,6 +329,7 @@ impl Connection {
     pub(super) fn on_sent(&mut self, now: Time, space: SpaceId, packet: SentPacket) {
         if packet.ack_eliciting {
             self.idle.on_ack_eliciting_sent(now);
+            self.work.earn_sent();
         }
         let Some(path) = self.paths.get_mut(space.path()) else { return };
         if packet.ack_eliciting {

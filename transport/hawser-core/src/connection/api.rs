@@ -107,7 +107,7 @@ impl Connection {
             cids: CidBook::new(init.cids),
             server_frames: ServerFrames::new(init.token_issuer),
             validation_pacer: ValidationPacer::new(transport.initial_rtt * 3 + GRANULARITY),
-            idle: IdleTimer::new(now, transport.max_idle_timeout),
+            idle: IdleTimer::new(now, side, transport.max_idle_timeout),
             early: EarlyPackets::default(),
             arrived_on: init.local_cid,
             last_now: now,
@@ -116,6 +116,7 @@ impl Connection {
             transport,
             memory: init.endpoint.receive_memory.join(),
             send_memory: init.endpoint.send_memory.join(),
+            work: super::work::Work::new(),
             endpoint: init.endpoint,
         };
         connection.move_path(now, PathId::ZERO, LifeEvent::Opened);

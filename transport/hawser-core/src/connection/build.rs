@@ -120,7 +120,7 @@ impl Connection {
         built
     }
 
-    /// Whether each path in use has waited in vain for a probe timeout.
+    /// Whether each path in use has waited for a probe timeout without an answer.
     fn is_no_path_answering(&self) -> bool {
         let mut in_use = self.paths.iter().filter(|path| path.life() == LifeCycle::Active);
         in_use.all(|path| path.recovery.pto_count() > 0)
@@ -376,19 +376,22 @@ impl Connection {
         let limit = usize::from(path.mtu.current()).min(path.amplification_room());
         reserve(buffer, limit);
         let handshake_follows = self.handshake_due(Level::Handshake, limit);
-        let mut total = 0;
+        let is_client = self.side.is_client();
+        let (mut total, mut least) = (0, 0);
         if self.handshake_due(Level::Initial, limit) {
-            // The Handshake packet that follows fills the datagram up, if there is room for one.
-            let pad = |length: usize| {
+            // RFC 9000 section 14.1. A server's acknowledgement alone is never acknowledged: padded, it would count as in flight until the
+            // handshake ends. The Handshake packet that follows fills the datagram up, if there is room for one.
+            let pad = |length: usize, ack_eliciting: bool| {
                 let fits = limit.saturating_sub(length) >= MIN_LONG_ROOM;
-                if handshake_follows && fits { 0 } else { MIN_INITIAL_DATAGRAM_LEN }
+                least = if is_client || ack_eliciting { MIN_INITIAL_DATAGRAM_LEN } else { 0 };
+                if handshake_follows && fits { 0 } else { least }
             };
             total = self.build_long(now, Level::Initial, &mut buffer[..limit], pad).unwrap_or(0);
         }
         if handshake_follows && limit - total >= MIN_LONG_ROOM {
-            let rest = if total > 0 { MIN_INITIAL_DATAGRAM_LEN.saturating_sub(total) } else { 0 };
+            let rest = least.saturating_sub(total);
             let out = &mut buffer[total..limit];
-            total += self.build_long(now, Level::Handshake, out, |_| rest).unwrap_or(0);
+            total += self.build_long(now, Level::Handshake, out, |_, _| rest).unwrap_or(0);
         }
         if total == 0 {
             return None;
@@ -402,13 +405,14 @@ impl Connection {
         Some((PathId::ZERO, Transmit { tuple, ecn: None, size: total, segment_size: None }))
     }
 
-    /// Builds one Initial or Handshake packet at the start of `out`, padded to as many bytes as `pad` says for its length.
+    /// Builds one Initial or Handshake packet at the start of `out`, padded to as many bytes as `pad` says for its length and for
+    /// whether it is ack-eliciting.
     fn build_long(
         &mut self,
         now: Time,
         level: Level,
         out: &mut [u8],
-        pad: impl Fn(usize) -> usize,
+        pad: impl FnMut(usize, bool) -> usize,
     ) -> Option<usize> {
         let destination_cid = self.paths.remote_cid(PathId::ZERO, None)?;
         let source_cid = self.identity.local_cid;
@@ -430,7 +434,7 @@ impl Connection {
         level: Level,
         header: &LongHeader<'_>,
         out: &mut [u8],
-        pad: impl Fn(usize) -> usize,
+        mut pad: impl FnMut(usize, bool) -> usize,
     ) -> Option<usize> {
         let random = self.next_random();
         let tuple_generation = self.paths.get(PathId::ZERO)?.tuples.generation();
@@ -448,7 +452,7 @@ impl Connection {
         }
         let payload_length = w.position() - encoded.payload_offset;
         let length = w.position() + tag_length;
-        let short_of = pad(length).saturating_sub(length);
+        let short_of = pad(length, ack_eliciting).saturating_sub(length);
         w.write_zeros(
             short_of.max(encoded.padding_for_sample(payload_length, tag_length)).min(w.remaining()),
         )

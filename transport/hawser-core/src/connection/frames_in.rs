@@ -10,6 +10,7 @@ use hawser_wire::packet::PacketType;
 use super::Connection;
 use super::arrival::{Arrival, SpaceId};
 use super::paths::path_ids::IdState;
+use super::work::{ENTRY, LOOKUP};
 use crate::connection::events::Event;
 use crate::{Code, ConnectionError, TransportError};
 
@@ -42,6 +43,7 @@ impl Connection {
                 return Err(TransportError::protocol_violation("frame not permitted in this packet type")
                     .in_frame(frame.frame_type()));
             }
+            self.work.charge(price(frame));
             summary.ack_eliciting |= frame.is_ack_eliciting();
             summary.probing_only &= frame.is_probing();
             if let SpaceId::Path(id) = space {
@@ -278,6 +280,21 @@ impl Connection {
         self.closing.drain(arrival.now, three_pto, answer);
         self.trace_closed(arrival.now, &error, "draining");
         self.events.close(error);
+    }
+}
+
+/// Units of work that a frame costs at least; what depends on the state that it meets is charged there.
+#[inline]
+fn price(frame: &Frame<'_>) -> u64 {
+    match frame {
+        Frame::Padding(_) | Frame::Ping | Frame::ImmediateAck | Frame::HandshakeDone | Frame::Protected => {
+            ENTRY
+        }
+        // Each range is looked up among the packets in flight.
+        Frame::Ack(ack) => LOOKUP.saturating_mul(ack.ranges.count()),
+        Frame::NewConnectionId(_) | Frame::PolicyMessage(_) => 4 * LOOKUP,
+        Frame::PathAbandon { .. } => 2 * LOOKUP,
+        _ => LOOKUP,
     }
 }
 

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Earliest, Time};
+use hawser_policy::{Earliest, Side, Time};
 
 /// After which memory of busier times is given back, if no data moved meanwhile.
 const SHRINK_AFTER: Duration = Duration::from_secs(1);
+
+/// How long a server's handshake takes at most: idle timeouts are longer for connections that rest for hours, or there is none, and
+/// a client that nobody knows yet is not waited for as long. A client may have to wait for coverage.
+const LONGEST_ACCEPTED: Duration = Duration::from_secs(30);
 
 /// The timers of a silent connection (RFC 9000 section 10.1).
 #[derive(Debug)]
@@ -26,15 +30,19 @@ pub(crate) struct IdleTimer {
     moved: u64,
     /// When a client that waits for the rest of something asks for it next, and the pause after that.
     question: Option<(Time, Duration)>,
-    /// When the handshake must be over: a peer may not be silent for longer than the timeout, and not busy without getting
-    /// anywhere either.
+    /// When the handshake must be over: a peer may not be silent for longer than the timeout (a client, than [`LONGEST_ACCEPTED`]), and
+    /// not busy without getting anywhere either.
     handshake_deadline: Option<Time>,
     /// The peer abandoned the last path: how long another one is waited for.
     pub(crate) no_path_deadline: Option<Time>,
 }
 
 impl IdleTimer {
-    pub(crate) fn new(now: Time, timeout: Option<Duration>) -> Self {
+    pub(crate) fn new(now: Time, side: Side, timeout: Option<Duration>) -> Self {
+        let longest = match side {
+            Side::Client => timeout,
+            Side::Server => Some(timeout.map_or(LONGEST_ACCEPTED, |timeout| timeout.min(LONGEST_ACCEPTED))),
+        };
         IdleTimer {
             timeout,
             since: now,
@@ -44,7 +52,7 @@ impl IdleTimer {
             rests_since: now,
             moved: 0,
             question: None,
-            handshake_deadline: timeout.map(|timeout| now + timeout),
+            handshake_deadline: longest.map(|longest| now + longest),
             no_path_deadline: None,
         }
     }
@@ -160,8 +168,22 @@ mod tests {
     }
 
     #[test]
+    fn a_server_waits_for_no_handshake_for_longer_than_half_a_minute() {
+        let deadline =
+            |side, timeout| IdleTimer::new(ms(0), side, timeout).deadline(Duration::from_millis(600));
+        let ten_minutes = Some(Duration::from_secs(600));
+        assert_eq!(deadline(Side::Server, None), Some(ms(30_000)));
+        assert_eq!(deadline(Side::Server, ten_minutes), Some(ms(30_000)));
+        assert_eq!(deadline(Side::Server, Some(Duration::from_secs(10))), Some(ms(10_000)));
+        assert_eq!(deadline(Side::Client, ten_minutes), Some(ms(600_000)));
+        let mut idle = IdleTimer::new(ms(0), Side::Server, None);
+        idle.on_handshake_complete();
+        assert_eq!(idle.deadline(Duration::from_millis(600)), None);
+    }
+
+    #[test]
     fn only_the_first_packet_sent_since_one_was_received_restarts_the_timer() {
-        let mut idle = IdleTimer::new(ms(0), Some(Duration::from_secs(30)));
+        let mut idle = IdleTimer::new(ms(0), Side::Client, Some(Duration::from_secs(30)));
         idle.on_handshake_complete();
         let deadline = |idle: &IdleTimer| idle.deadline(Duration::from_millis(600));
         idle.on_ack_eliciting_sent(ms(100));
@@ -179,7 +201,7 @@ mod tests {
 
     #[test]
     fn packets_do_not_prolong_a_handshake() {
-        let mut idle = IdleTimer::new(ms(1_000), Some(Duration::from_secs(30)));
+        let mut idle = IdleTimer::new(ms(1_000), Side::Client, Some(Duration::from_secs(30)));
         idle.on_received(ms(20_000));
         assert_eq!(idle.deadline(Duration::from_millis(600)), Some(ms(31_000)));
         idle.on_handshake_complete();
@@ -189,7 +211,7 @@ mod tests {
     #[test]
     fn memory_is_given_back_once_in_each_silence() {
         let three_pto = Duration::from_millis(600);
-        let mut idle = IdleTimer::new(ms(0), None);
+        let mut idle = IdleTimer::new(ms(0), Side::Client, None);
         assert!(!idle.takes_memory_back(ms(999), three_pto, 0));
         assert!(idle.takes_memory_back(ms(1_000), three_pto, 0));
         assert!(!idle.takes_memory_back(ms(5_000), three_pto, 0));
@@ -205,7 +227,7 @@ mod tests {
     #[test]
     fn packets_that_move_no_data_do_not_hold_memory() {
         let three_pto = Duration::from_secs(3);
-        let mut idle = IdleTimer::new(ms(0), None);
+        let mut idle = IdleTimer::new(ms(0), Side::Client, None);
         let mut given_back = Vec::new();
         for n in 1..30 {
             let (now, moved) = (ms(n * 500), n.min(9));
@@ -222,7 +244,7 @@ mod tests {
     fn what_is_next_is_the_end_of_the_connection_or_that_memory_is_given_back() {
         for timeout in [None, Some(300), Some(30_000)] {
             for three_pto in [Duration::from_millis(600), Duration::from_secs(40)] {
-                let mut idle = IdleTimer::new(ms(0), timeout.map(Duration::from_millis));
+                let mut idle = IdleTimer::new(ms(0), Side::Client, timeout.map(Duration::from_millis));
                 let mut check = |change: fn(&mut IdleTimer)| {
                     change(&mut idle);
                     let both = [idle.deadline(three_pto), idle.shrink_deadline(three_pto)];
@@ -238,7 +260,7 @@ mod tests {
 
     #[test]
     fn questions_are_repeated_after_pauses_that_double() {
-        let mut idle = IdleTimer::new(ms(0), None);
+        let mut idle = IdleTimer::new(ms(0), Side::Client, None);
         idle.on_handshake_complete();
         idle.takes_memory_back(ms(1_000), Duration::ZERO, 0);
         assert!(idle.asks(ms(1_000), true));
@@ -257,7 +279,7 @@ mod tests {
 
     #[test]
     fn keep_alives_follow_silence_and_each_other() {
-        let mut idle = IdleTimer::new(ms(0), None);
+        let mut idle = IdleTimer::new(ms(0), Side::Client, None);
         let interval = Duration::from_secs(5);
         assert_eq!(idle.keep_alive(interval), ms(5_000));
         idle.on_keep_alive(ms(5_000));

@@ -72,6 +72,7 @@ mod tests;
 mod timers;
 mod trace;
 pub(crate) mod version;
+pub(crate) mod work;
 mod zero_rtt;
 
 use std::collections::VecDeque;
@@ -144,6 +145,7 @@ pub struct Connection {
     datagrams: DatagramQueue,
     memory: Share,
     send_memory: send_memory::Share,
+    work: work::Work,
     messages: Messages,
     repair: Repair,
     receive_times: ReceiveTimes,

@@ -140,12 +140,12 @@ impl Connection {
         data: Bytes,
     ) -> Result<(), TransportError> {
         self.deliver(id, offset, fin, data.clone())?;
-        let Connection { repair, streams, .. } = self;
+        let Connection { repair, streams, work, .. } = self;
         let Some(receiver) = &mut repair.receiver else { return Ok(()) };
-        if !receiver.on_data(id, offset, &data) {
+        if !receiver.on_data(work, id, offset, &data) {
             return Ok(());
         }
-        let delivered = receiver.retry(id, offset, data.len(), |source| streams.lacks(source));
+        let delivered = receiver.retry(work, id, offset, data.len(), |source| streams.lacks(source));
         self.deliver_recovered(delivered)
     }
 
@@ -176,9 +176,9 @@ impl Connection {
     }
 
     fn on_repair(&mut self, frame: &Repair<'_>) -> Result<(), TransportError> {
-        let Connection { repair, streams, .. } = self;
+        let Connection { repair, streams, work, .. } = self;
         let receiver = repair.receiver_mut();
-        if !receiver.admit(frame) {
+        if !receiver.admit(work, frame) {
             return Ok(());
         }
         let mut checked = None;
@@ -188,7 +188,7 @@ impl Connection {
                 checked = Some(source.stream_id);
             }
         }
-        let delivered = receiver.on_repair(frame, |source| streams.lacks(source));
+        let delivered = receiver.on_repair(work, frame, |source| streams.lacks(source));
         self.deliver_recovered(delivered)
     }
 

@@ -73,6 +73,15 @@ impl RangeSet {
         self.ranges.get(index).is_some_and(|range| range.0 <= offset)
     }
 
+    /// How many ranges are moved at most to make room for one that begins there, or when it is taken out.
+    pub(crate) fn moves_at(&self, offset: u64) -> u64 {
+        if self.ranges.back().is_none_or(|last| last.0 <= offset) {
+            return 0;
+        }
+        let index = self.ranges.partition_point(|range| range.0 <= offset);
+        index.min(self.ranges.len() - index) as u64
+    }
+
     /// The range that a value lies in.
     pub(crate) fn range_with(&self, offset: u64) -> Option<Range<u64>> {
         let index = self.ranges.partition_point(|range| range.1 <= offset);

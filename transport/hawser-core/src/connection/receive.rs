@@ -47,6 +47,10 @@ impl Connection {
         let Datagram { tuple, ecn, payload, received_at } = datagram;
         self.stats.datagrams_received += 1;
         self.stats.bytes_received += payload.len() as u64;
+        if self.work.is_overdrawn(now) {
+            self.stats.datagrams_put_off += 1;
+            return;
+        }
         let datagram_number = self.stats.datagrams_received;
         let arrival =
             Arrival { now, tuple, ecn, received_at, datagram_bytes: payload.len(), datagram_number };
@@ -55,6 +59,12 @@ impl Connection {
         self.handle_coalesced(&arrival, payload, false);
         self.retry_early_packets();
         self.deliver_messages(now);
+    }
+
+    /// Units of work that what arrived has cost so far; eight are about a nanosecond. Drivers give each connection a share of a
+    /// pass by it.
+    pub fn work_spent(&self) -> u64 {
+        self.work.spent()
     }
 
     /// Takes the packets of a datagram apart (RFC 9000 section 12.2). `counted`: it was counted when it arrived.
@@ -390,17 +400,19 @@ impl Connection {
             self.trace_dropped(now, which, opened.packet.len(), "duplicate");
             return Ok(());
         }
-        self.note_heard(now, opened);
+        self.work.earn_packet(opened.packet.len());
+        let after_pause = self.note_heard(now, opened);
         self.trace_received(now, || opened.traced(header));
         self.idle.on_received(now);
         self.arrived_on = header.destination_cid;
-        let summary = self.on_frames(
-            arrival,
-            opened.space,
-            opened.packet_type,
-            &opened.packet,
-            opened.payload.clone(),
-        )?;
+        let summary =
+            self.on_frames(arrival, opened.space, opened.packet_type, &opened.packet, opened.payload.clone());
+        self.work.charge(self.streams.take_work());
+        if !self.work.is_tolerable(now) {
+            let reason = "what arrives costs more than it is worth, again and again";
+            return Err(TransportError::new(crate::Code::INTERNAL_ERROR, reason));
+        }
+        let summary = summary?;
         if self.streams.take_refused() {
             self.stats.packets_refused += 1;
             return Ok(());
@@ -409,7 +421,7 @@ impl Connection {
         // Before the handshake is confirmed nobody moves (RFC 9000 section 9).
         if let Some(id) = path {
             self.on_path_packet(arrival, id, opened.number, summary.probing_only);
-            if self.paths.get(id).is_some_and(|path| path.recovery.is_late(now)) {
+            if self.paths.get(id).is_some_and(|path| path.recovery.may_have_returned(now, after_pause)) {
                 self.probe_when_heard(now, id);
             }
         }
@@ -432,9 +444,10 @@ impl Connection {
     }
 
     /// An authentic packet came over a path, and is no duplicate: who saw one can send it again. Those of the phase before say nothing of where this one began.
+    /// Returns whether nothing had come for a probe timeout.
     #[inline]
-    fn note_heard(&mut self, now: Time, opened: &Opened) {
-        let Some(path) = self.paths.get_mut(opened.space.path()) else { return };
+    fn note_heard(&mut self, now: Time, opened: &Opened) -> bool {
+        let Some(path) = self.paths.get_mut(opened.space.path()) else { return false };
         let returned = path.heard_at.is_some_and(|at| at + path.recovery.probe_timeout() < now);
         path.heard_at = Some(now);
         let (id, is_suspect) = (path.id, path.life() == LifeCycle::Suspect);
@@ -447,6 +460,7 @@ impl Connection {
         if is_suspect {
             self.on_heard_again(now, id);
         }
+        returned
     }
 
     /// The first packet of the present key phase on a path.

@@ -23,6 +23,8 @@ pub struct ConnectionStats {
     pub packets_undecryptable: u64,
     /// Packets received twice.
     pub packets_duplicate: u64,
+    /// Datagrams that were dropped because those before them had cost more than they had paid for.
+    pub datagrams_put_off: u64,
     /// Packets that were not acknowledged, so that the peer sends them again: there was no room for what was in them.
     pub packets_refused: u64,
     /// Packets dropped for other reasons: no keys yet, unknown version, malformed header.

@@ -455,6 +455,11 @@ impl Connection {
 
     // About the connection
 
+    /// Its number among all connections that the endpoint ever had, from 1.
+    pub fn number(&self) -> u64 {
+        self.shared().number()
+    }
+
     /// Totals.
     pub fn stats(&self) -> ConnectionStats {
         self.ask(|state| state.core.stats())

@@ -52,6 +52,8 @@ pub(crate) struct ConnectionState {
     pub(crate) wakers: Wakers,
     /// Whether the worker knows already that there is something to do.
     queued: bool,
+    /// The pass in which something last arrived for it, and the work that it had cost until then.
+    pass: (u64, u64),
     /// Its entry among the worker's timers.
     pub(crate) scheduled: Option<Time>,
     manager: Option<Box<dyn PathManager>>,
@@ -160,6 +162,7 @@ impl ConnectionState {
             attempt_error: None,
             wakers: Wakers::default(),
             queued: false,
+            pass: (0, 0),
             scheduled: None,
             manager: None,
             remotes: Vec::new(),
@@ -173,6 +176,14 @@ impl ConnectionState {
             remembered: None,
             scheduler_requests: SchedulerRequests::new(policies),
         }
+    }
+
+    /// What it had cost before this pass.
+    pub(crate) fn share_of(&mut self, pass: u64) -> u64 {
+        if self.pass.0 != pass {
+            self.pass = (pass, self.core.work_spent());
+        }
+        self.pass.1
     }
 
     /// Marks the connection as having something to do. Returns whether that is news.

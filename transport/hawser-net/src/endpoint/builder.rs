@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
 
 use hawser_core::quic_lb::QuicLbServer;
-use hawser_core::{EndpointConfig, EndpointGroup, ReceiveMemory};
+use hawser_core::{EndpointConfig, EndpointGroup, ReceiveMemory, SendMemory};
 use hawser_paths::CostCaps;
 use hawser_policy::{LinkObserver, Registry};
 use tokio::runtime::Handle;
@@ -38,6 +38,7 @@ pub struct EndpointBuilder {
     connection_id_length: Option<usize>,
     quic_lb: Option<QuicLbServer>,
     receive_memory: Option<u64>,
+    send_memory: Option<u64>,
     policies: Option<Arc<Registry>>,
     allowed_schedulers: Vec<String>,
     link_observer: Option<Observer>,
@@ -58,6 +59,7 @@ impl EndpointBuilder {
             connection_id_length: None,
             quic_lb: None,
             receive_memory: None,
+            send_memory: None,
             policies: None,
             allowed_schedulers: Vec::new(),
             link_observer: None,
@@ -115,6 +117,14 @@ impl EndpointBuilder {
     #[must_use]
     pub fn receive_memory(mut self, bytes: u64) -> Self {
         self.receive_memory = Some(bytes);
+        self
+    }
+
+    /// Bytes that all its connections may keep of what applications wrote, until it is acknowledged; each keeps up to a quarter
+    /// of what is free, an eighth of the whole, and 1 MiB in any case. Writers wait for more. Default: 1 GiB.
+    #[must_use]
+    pub fn send_memory(mut self, bytes: u64) -> Self {
+        self.send_memory = Some(bytes);
         self
     }
 
@@ -229,6 +239,9 @@ impl EndpointBuilder {
         config.quic_lb = self.quic_lb.clone();
         if let Some(bytes) = self.receive_memory {
             config.receive_memory = ReceiveMemory::new(bytes);
+        }
+        if let Some(bytes) = self.send_memory {
+            config.send_memory = SendMemory::new(bytes);
         }
         let config = Arc::new(config);
         let server = self.server.as_ref().map(|server| server.core.clone());

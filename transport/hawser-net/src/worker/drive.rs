@@ -12,6 +12,7 @@ use hawser_policy::Time;
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::load::{Load, PutOff, QUANTUM};
 use super::sockets::{ReadMore, Sent};
 use super::timers::Timers;
 use super::{Team, Worker, WorkerState};
@@ -42,6 +43,10 @@ pub(crate) struct Driver {
     buffers: ReceiveBuffers,
     messages: Vec<Message>,
     routed: Vec<(ConnectionHandle, Datagram)>,
+    put_off: PutOff,
+    load: Load,
+    /// Counts passes.
+    pass: u64,
     responses: Vec<StatelessDatagram>,
     /// Where batches are built.
     transmit: Vec<u8>,
@@ -65,6 +70,9 @@ impl Driver {
             buffers: ReceiveBuffers::new(),
             messages: Vec::new(),
             routed: Vec::new(),
+            put_off: PutOff::default(),
+            load: Load::default(),
+            pass: 0,
             responses: Vec::new(),
             transmit: Vec::new(),
             dirty: Vec::new(),
@@ -81,7 +89,16 @@ impl Driver {
         let now = self.worker.clock.now();
         self.dirty.append(&mut self.again);
         self.worker.mailbox.take(&mut self.dirty);
+        self.pass += 1;
+        let put_off = self.put_off.take();
         let mut more = self.receive(cx, state, now);
+        if self.load.on_pass(now, more) {
+            state.sockets.enable_receive_times();
+        }
+        // After the others' datagrams.
+        self.routed.extend(put_off);
+        self.deliver(state, now);
+        more |= !self.put_off.is_empty();
         self.apply_link_changes(state, now);
         self.apply_link_news(state, now);
         self.apply_attach_reports(state, now);
@@ -129,6 +146,7 @@ impl Driver {
     fn route(&mut self, state: &mut WorkerState, message: Message, now: Time) {
         let Message { tuple, ecn, segment_size, received_at, mut bytes } = message;
         let received_at = received_at.map_or(now, |unix| self.worker.clock.time_of_unix(unix, now));
+        self.load.on_read(now.since(received_at));
         while !bytes.is_empty() {
             let payload = if bytes.len() > segment_size {
                 bytes.split_to(segment_size)
@@ -138,6 +156,11 @@ impl Driver {
             let datagram = Datagram { tuple, ecn, received_at, payload };
             match state.core.handle_datagram(now, datagram, &mut self.responses) {
                 Some(Routed::Connection(handle, datagram)) => self.routed.push((handle, datagram)),
+                // Clients that are served already come first.
+                Some(Routed::Incoming(incoming)) if self.load.is_too_high() => {
+                    state.refused_busy += 1;
+                    self.responses.extend(state.core.refuse(incoming));
+                }
                 Some(Routed::Incoming(incoming)) => {
                     state.incoming.push(&state.core, incoming);
                     state.acceptors.release(&mut self.due);
@@ -153,10 +176,16 @@ impl Driver {
         while let Some((handle, datagram)) = routed.next() {
             let Some(shared) = state.connection(handle) else { continue };
             let mut connection = shared.lock();
-            connection.core.handle_datagram(now, datagram);
+            let share = connection.share_of(self.pass).saturating_add(QUANTUM);
             // Datagrams of one message are nearly always for one connection: one lock for all of them.
-            while let Some((_, datagram)) = routed.next_if(|(next, _)| *next == handle) {
-                connection.core.handle_datagram(now, datagram);
+            let mut next = Some(datagram);
+            while let Some(datagram) = next {
+                if connection.core.work_spent() <= share {
+                    connection.core.handle_datagram(now, datagram);
+                } else {
+                    self.put_off.push(handle, datagram);
+                }
+                next = routed.next_if(|(other, _)| *other == handle).map(|(_, datagram)| datagram);
             }
             // Before the next message, or late packets are taken for strangers.
             while let Some(event) = connection.core.poll_endpoint_event() {

@@ -9,6 +9,7 @@
 //! they hand each other. The first worker also drives the connections that the endpoint opens itself.
 
 mod drive;
+mod load;
 mod mailbox;
 mod observing;
 mod paths;
@@ -95,6 +96,8 @@ pub(crate) struct WorkerState {
     unsettled: usize,
     tally: Tally,
     accepted: u64,
+    /// Clients that were refused because what arrived before them had waited for too long.
+    refused_busy: u64,
     /// Datagrams that arrived here and went to other workers.
     handed_over: u64,
     pub(crate) links: LinkTable,
@@ -137,6 +140,7 @@ impl Worker {
                 unsettled: 0,
                 tally,
                 accepted: 0,
+                refused_busy: 0,
                 handed_over: 0,
                 links: LinkTable::new(links),
                 link_changes: Vec::new(),
@@ -416,6 +420,7 @@ impl WorkerState {
         WorkerStats {
             connections: self.live,
             accepted: self.accepted,
+            refused_busy: self.refused_busy,
             handed_over: self.handed_over,
             attachments_unsupported: self.attachments_unsupported,
             first_sent: self.sockets.sent_span().map(|(first, _)| first),

@@ -7,6 +7,8 @@ pub struct WorkerStats {
     pub connections: usize,
     /// Connections that it has accepted so far.
     pub accepted: u64,
+    /// Clients that it has refused because what arrived had waited for more than 100 ms.
+    pub refused_busy: u64,
     /// Datagrams that arrived at it and that it gave to the worker that drives their connection.
     pub handed_over: u64,
     /// Requests of policies to attach a link elsewhere that nobody could serve, see [`LinkController`](crate::LinkController).

@@ -132,7 +132,9 @@ impl PolicySetFactory for Exchanged {
     }
 
     fn wants_receive_timestamps(&self) -> bool {
-        self.set.wants_receive_timestamps()
+        let of_controllers =
+            self.congestion.as_ref().is_some_and(|factory| factory.wants_receive_timestamps());
+        of_controllers || self.set.wants_receive_timestamps()
     }
 
     fn features(&self) -> FeatureSet {

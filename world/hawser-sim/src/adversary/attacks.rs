@@ -51,14 +51,12 @@ pub const PEER_ATTACKS: &[PeerAttack] = &[
         })
     },
     PeerAttack {
-        ends: Some(Code::INTERNAL_ERROR),
         holds: RANGES,
         ..of("stream-pieces", "single bytes of one stream with gaps between them", 400, |pen| {
             pen.fill(|n| stream(0, 1 + n * 2 % WINDOW, b"x"));
         })
     },
     PeerAttack {
-        ends: Some(Code::INTERNAL_ERROR),
         holds: RANGES,
         ..of(
             "stream-pieces-of-many",
@@ -183,7 +181,6 @@ pub const PEER_ATTACKS: &[PeerAttack] = &[
     },
     of("repair-symbols", "repair symbols over 64 ranges each that never bring anything back", 400, repair),
     PeerAttack {
-        ends: Some(Code::INTERNAL_ERROR),
         holds: 1 << 20,
         ..of("given-up-ranges", "STREAM_SKIP of every second byte", 400, |pen| {
             pen.fill(|n| {
@@ -224,7 +221,6 @@ pub const PEER_ATTACKS: &[PeerAttack] = &[
     },
     PeerAttack {
         by: Side::Server,
-        ends: Some(Code::INTERNAL_ERROR),
         holds: RANGES,
         ..of("server-streams", "a server that opens all streams with a byte beyond a gap", 400, |pen| {
             pen.fill(|n| stream(n % STREAMS * 4 + 1, 1 + n / STREAMS * 2 % 500, b"x"));

@@ -20,8 +20,10 @@ impl Policies {
         let acked = paths.at(at)?.id;
         // With one path there is nothing to choose, and on every packet that would cost.
         let wanted = if paths.len() > 1 { self.wanted_return_path(now, paths, acked) } else { None };
-        let usable = |id: PathId| paths.get(id).filter(|path| path.can_transmit()).map(|path| path.id);
-        let any = || paths.iter().find(|path| path.can_transmit()).map(|path| path.id);
+        let is_usable = |path: &&Path| path.can_transmit() && !path.is_held_up;
+        let usable = |id: PathId| paths.get(id).filter(is_usable).map(|path| path.id);
+        let transmitting = || paths.iter().filter(|path| path.can_transmit());
+        let any = || transmitting().min_by_key(|path| path.is_held_up).map(|path| path.id);
         let chosen = wanted.and_then(usable).or_else(|| usable(acked)).or_else(any);
         while self.ack_return_paths.len() < paths.len() {
             self.ack_return_paths.push(None);

@@ -228,7 +228,7 @@ impl PathRecovery {
             return false;
         }
         let Some(first_sample_at) = self.rtt.first_sample_at() else { return false };
-        let run = space.loss_run.filter(|run| space.is_next_sent(run.last, packet.packet_number));
+        let run = space.loss_run.filter(|run| space.has_none_acknowledged(run.last, packet.packet_number));
         space.loss_run = match run {
             Some(run) => Some(LossRun { last: packet.packet_number, ..run }),
             None if congestion && packet.ack_eliciting && packet.sent_at > first_sample_at => {

@@ -1,6 +1,6 @@
 //! Packet numbers of one space, with gaps that only an honest peer can see.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use crate::error::TransportError;
 
@@ -63,9 +63,9 @@ impl PacketNumbers {
         self.next
     }
 
-    /// Whether a number was left out (and is remembered).
-    pub(crate) fn is_skipped(&self, number: u64) -> bool {
-        self.skipped.iter().rev().take_while(|&&skipped| skipped >= number).any(|&skipped| skipped == number)
+    /// How many of these numbers were left out (and are remembered).
+    pub(crate) fn skipped_between(&self, numbers: &Range<u64>) -> usize {
+        self.skipped.iter().filter(|skipped| numbers.contains(skipped)).count()
     }
 
     /// RFC 9000 section 13.1: an acknowledgement of a packet that was never sent is an error.

@@ -150,13 +150,17 @@ impl PathRecovery {
         self.silences.refill = Some(Refill { rate, began: now, round_trip });
     }
 
-    /// The rate that pacing may not exceed now, and the bytes that may be in flight: an eighth more than fit at that rate, so that
-    /// little leaves after acknowledgements stop.
+    /// The rate that pacing may not exceed now, and the bytes that may be in flight: an eighth more than fit at that rate without a
+    /// queue, so that little leaves after acknowledgements stop. With the smoothed round trip the bound would grow with the queue that it
+    /// lets through.
     #[inline]
     pub(super) fn refill_bounds(&mut self, now: Time) -> Option<(Rate, u64)> {
         self.silences.refill.take_if(|refill| refill.is_over(now));
         let rate = self.silences.refill.as_ref()?.bound(now);
-        Some((rate, rate.bytes_in(self.rtt.smoothed()) / 8 * 9))
+        // Where packets overtake each other, the least is that of the luckiest one.
+        let round_trip =
+            if self.reordering.packet_threshold().is_none() { self.rtt.smoothed() } else { self.rtt.min() };
+        Some((rate, rate.bytes_in(round_trip) / 8 * 9))
     }
 
     /// Tells the controller of an outage, of which these losses were found.

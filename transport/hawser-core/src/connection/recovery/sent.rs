@@ -1,7 +1,7 @@
 //! Packets that were sent and whose fate is not known yet.
 
 use std::collections::VecDeque;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use hawser_policy::{LimitedBy, Tag, Time};
 
@@ -232,6 +232,12 @@ impl SentPackets {
             visit(packet);
         }
         self.ack_only.clear();
+    }
+
+    /// Packets with these numbers that are not ack-eliciting and were not acknowledged, as far as they are remembered.
+    pub(crate) fn ack_only_between(&self, numbers: &Range<u64>) -> usize {
+        let before = |end: u64| self.ack_only.partition_point(|packet| packet.packet_number < end);
+        before(numbers.end) - before(numbers.start)
     }
 
     /// Packets in flight.

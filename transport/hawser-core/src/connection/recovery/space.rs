@@ -173,8 +173,14 @@ impl PacketNumberSpace {
         self.lost_records.drain(from..to).for_each(visit);
     }
 
-    /// Whether all numbers between `last` and `number` were left out, so that no acknowledged packet lies between.
-    pub(super) fn is_next_sent(&self, last: u64, number: u64) -> bool {
-        number == last + 1 || (number <= last + 3 && (last + 1..number).all(|n| self.numbers.is_skipped(n)))
+    /// Whether no packet between two that were lost one after the other was acknowledged: all numbers in between were left out, or are
+    /// those of packets that only acknowledge, for which nobody waits. Of these the last ones are known; what is not counts as
+    /// acknowledged.
+    pub(super) fn has_none_acknowledged(&self, last: u64, number: u64) -> bool {
+        let between = last + 1..number;
+        let unknown = number.saturating_sub(last + 1);
+        unknown == 0
+            || unknown
+                == self.sent.ack_only_between(&between) as u64 + self.numbers.skipped_between(&between) as u64
     }
 }

@@ -92,12 +92,15 @@ impl PathRecovery {
         self.refresh_limits(now);
     }
 
-    /// Whether probes were not answered, or an acknowledgement has been outstanding for longer than a round trip and the peer's delay
-    /// take.
+    /// The peer was heard on the path now, `after_pause`: for the first time in a probe timeout. Whether the link may be back from an
+    /// outage: probes were not answered, or an acknowledgement has been outstanding for longer than a round trip and the peer's delay
+    /// take. One that is outstanding while the peer is heard all the time waits in a queue: who only receives would ask, find the path
+    /// slow, and choose other ways back for its acknowledgements.
     #[inline]
-    pub(crate) fn is_late(&self, now: Time) -> bool {
+    pub(crate) fn may_have_returned(&self, now: Time, after_pause: bool) -> bool {
         let expected = self.rtt.smoothed() + self.rtt.max_ack_delay();
-        self.pto_count > 0 || self.outstanding_since().is_some_and(|since| since + expected < now)
+        let is_late = || self.outstanding_since().is_some_and(|since| since + expected < now);
+        self.pto_count > 0 || (after_pause && is_late())
     }
 
     /// Whether nothing that the peer must acknowledge left within the last round trip, or since `least`.

@@ -8,7 +8,7 @@ use hawser_wire::frame::{Repair, SourceRange};
 
 use super::code_of;
 use super::history::History;
-use super::work::{ENTRY, LOOKUP, Work};
+use crate::connection::work::{ENTRY, LOOKUP, Work};
 
 /// Source symbols that a block may lack at a time, over all its repair symbols. Beyond that the oldest repair symbol gives way.
 const MAX_UNKNOWN: usize = 64;

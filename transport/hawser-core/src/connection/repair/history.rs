@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use hawser_policy::StreamId;
 
-use super::work::{LOOKUP, Work};
+use crate::connection::work::{LOOKUP, Work};
 
 /// Memory of a piece besides its bytes, against the limit.
 const PIECE_OVERHEAD: usize = 96;

@@ -14,7 +14,6 @@
 //! | `receiver` | repair symbols that wait for more |
 //! | `equations` | solving for what is missing |
 //! | `history` | stream data that was received, also what readers have taken |
-//! | `work` | what all of that may cost |
 //!
 //! Neither half exists while nothing is protected: then packets cost a test of a null pointer.
 
@@ -26,7 +25,6 @@ mod sender;
 mod sources;
 #[cfg(test)]
 mod tests;
-mod work;
 
 use hawser_fec::Code;
 use hawser_policy::{ErasureCode, Time};
@@ -35,8 +33,6 @@ use hawser_wire::frame::RepairCode;
 pub(crate) use block::Subject;
 pub(crate) use receiver::{Delivered, Receiver};
 pub(crate) use sender::Sender;
-#[cfg(feature = "fuzzing")]
-pub(crate) use work::{MOST, PER_BYTE};
 
 /// Bytes by which packets with protected data stay below the size of others, so that a repair symbol, as long as the longest
 /// data, fits a packet together with its header.

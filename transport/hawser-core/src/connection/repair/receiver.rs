@@ -8,8 +8,8 @@ use hawser_wire::frame::{Frame, Recovered, Repair, SourceRange};
 
 use super::equations::{Equations, Refused, Solved};
 use super::history::History;
-use super::work::{ENTRY, LOOKUP, Work};
 use crate::connection::frames::{SentFrame, SentFrames};
+use crate::connection::work::{ENTRY, LOOKUP, Work};
 
 /// Blocks with repair symbols that wait. The oldest gives way.
 pub(crate) const MAX_BLOCKS: usize = 32;
@@ -29,8 +29,6 @@ pub(crate) struct Counts {
     pub(crate) dropped: u64,
     /// Bytes of stream data solved for.
     pub(crate) recovered: u64,
-    /// Units of [`work`](super::work) spent.
-    pub(crate) work: u64,
 }
 
 /// Stream data that was brought back.
@@ -45,7 +43,6 @@ pub(crate) struct Delivered {
 pub(crate) struct Receiver {
     history: History,
     blocks: VecDeque<Equations>,
-    work: Work,
     recovered: VecDeque<Recovered>,
     counts: Counts,
 }
@@ -56,30 +53,27 @@ impl Receiver {
         Receiver {
             history: History::new(buffer),
             blocks: VecDeque::new(),
-            work: Work::new(),
             recovered: VecDeque::new(),
             counts: Counts::default(),
         }
     }
 
     pub(crate) fn counts(&self) -> Counts {
-        Counts { work: self.work.spent(), ..self.counts }
+        self.counts
     }
 
     /// Stream data arrived. Returns whether [`retry`](Self::retry) may bring something back now.
-    pub(crate) fn on_data(&mut self, id: StreamId, offset: u64, data: &[u8]) -> bool {
-        let Receiver { history, blocks, work, .. } = self;
-        work.earn(data.len());
+    pub(crate) fn on_data(&mut self, work: &mut Work, id: StreamId, offset: u64, data: &[u8]) -> bool {
+        let Receiver { history, blocks, .. } = self;
         history.insert(work, id, offset, data);
         let end = offset + data.len() as u64;
         blocks.iter().any(|block| block.concerns(work, id, offset, end))
     }
 
-    /// A REPAIR frame came, and its bytes pay in. Returns whether that is enough to look at what it names.
-    pub(crate) fn admit(&mut self, frame: &Repair<'_>) -> bool {
+    /// A REPAIR frame came. Returns whether enough was paid in to look at what it names.
+    pub(crate) fn admit(&mut self, work: &mut Work, frame: &Repair<'_>) -> bool {
         self.counts.received += 1;
-        self.work.earn(frame.symbol.len() + frame.sources.encoded_len());
-        let is_paid = self.work.pay(frame.sources.len(), ENTRY) && self.work.pay(1, LOOKUP);
+        let is_paid = work.pay(frame.sources.len(), ENTRY) && work.pay(1, LOOKUP);
         self.counts.dropped += u64::from(!is_paid);
         is_paid
     }
@@ -87,10 +81,11 @@ impl Receiver {
     /// A REPAIR frame that was [admitted](Self::admit). `lacks` says whether a stream is without some of a range and wants it.
     pub(crate) fn on_repair(
         &mut self,
+        work: &mut Work,
         frame: &Repair<'_>,
         mut lacks: impl FnMut(&SourceRange) -> bool,
     ) -> Vec<Delivered> {
-        let Receiver { history, blocks, work, .. } = self;
+        let Receiver { history, blocks, .. } = self;
         if !frame.sources.iter().any(|source| work.pay(1, LOOKUP) && lacks(&source)) {
             return Vec::new();
         }
@@ -98,7 +93,7 @@ impl Receiver {
         let mut block =
             at.and_then(|at| blocks.remove(at)).unwrap_or_else(|| Equations::new(frame.block, frame));
         match block.add(work, history, frame) {
-            Ok(()) => return self.attempt(block, &mut lacks),
+            Ok(()) => return self.attempt(work, block, &mut lacks),
             Err(Refused::Duplicate) => {}
             Err(Refused::Contradiction | Refused::Unpaid) => self.counts.dropped += 1,
         }
@@ -109,6 +104,7 @@ impl Receiver {
     /// Tries blocks again that data which came late concerns.
     pub(crate) fn retry(
         &mut self,
+        work: &mut Work,
         id: StreamId,
         offset: u64,
         length: usize,
@@ -118,8 +114,8 @@ impl Receiver {
         let end = offset + length as u64;
         for _ in 0..self.blocks.len() {
             let Some(block) = self.blocks.pop_front() else { break };
-            if block.concerns(&mut self.work, id, offset, end) {
-                delivered.append(&mut self.attempt(block, &mut lacks));
+            if block.concerns(work, id, offset, end) {
+                delivered.append(&mut self.attempt(work, block, &mut lacks));
             } else {
                 self.blocks.push_back(block);
             }
@@ -129,20 +125,21 @@ impl Receiver {
 
     fn attempt(
         &mut self,
+        work: &mut Work,
         mut block: Equations,
         lacks: &mut dyn FnMut(&SourceRange) -> bool,
     ) -> Vec<Delivered> {
-        let solved = block.solve(&mut self.work, &self.history);
+        let solved = block.solve(work, &self.history);
         self.tell(block.block, &solved);
         let mut delivered = Vec::new();
         for Solved { source, bytes, .. } in solved {
-            self.history.insert(&mut self.work, StreamId(source.stream_id), source.offset, &bytes);
+            self.history.insert(work, StreamId(source.stream_id), source.offset, &bytes);
             if lacks(&source) {
                 self.counts.recovered += source.length;
                 delivered.push(Delivered { source, bytes });
             }
         }
-        block.drop_needless(&mut self.work, lacks);
+        block.drop_needless(work, lacks);
         self.keep(block);
         delivered
     }

@@ -10,9 +10,63 @@ use super::block::{Block, Queued};
 use super::receiver::{MAX_BLOCKS, MAX_WAITING};
 use super::sender::DECLINED;
 use super::sources::{MAX_SOURCES, Sources};
-use super::work::{MOST, PER_BYTE};
 use super::*;
 use crate::connection::frames::{SentFrames, SentStream};
+use crate::connection::work::{MOST, PER_BYTE, Work};
+
+/// A receiver and its account.
+struct Paying {
+    receiver: Receiver,
+    work: Work,
+}
+
+impl Paying {
+    fn new(buffer: usize) -> Self {
+        Paying { receiver: Receiver::new(buffer), work: Work::new() }
+    }
+
+    fn on_data(&mut self, id: StreamId, offset: u64, data: &[u8]) -> bool {
+        self.work.earn(data.len());
+        self.receiver.on_data(&mut self.work, id, offset, data)
+    }
+
+    fn admit(&mut self, frame: &RepairFrame<'_>) -> bool {
+        self.work.earn(frame.symbol.len() + frame.sources.encoded_len());
+        self.receiver.admit(&mut self.work, frame)
+    }
+
+    fn on_repair(
+        &mut self,
+        frame: &RepairFrame<'_>,
+        lacks: impl FnMut(&SourceRange) -> bool,
+    ) -> Vec<Delivered> {
+        self.receiver.on_repair(&mut self.work, frame, lacks)
+    }
+
+    fn retry(
+        &mut self,
+        id: StreamId,
+        offset: u64,
+        length: usize,
+        lacks: impl FnMut(&SourceRange) -> bool,
+    ) -> Vec<Delivered> {
+        self.receiver.retry(&mut self.work, id, offset, length, lacks)
+    }
+}
+
+impl std::ops::Deref for Paying {
+    type Target = Receiver;
+
+    fn deref(&self) -> &Receiver {
+        &self.receiver
+    }
+}
+
+impl std::ops::DerefMut for Paying {
+    fn deref_mut(&mut self) -> &mut Receiver {
+        &mut self.receiver
+    }
+}
 
 const STREAM: StreamId = StreamId(2);
 const LENGTH: u64 = 100;
@@ -72,7 +126,7 @@ fn frame(queued: &Queued) -> RepairFrame<'_> {
 
 /// What a receiver brings back that gets these source symbols and then all repair symbols.
 fn decode(queued: &[Queued], arrived: &[u64], count: u64) -> Vec<u64> {
-    let mut receiver = Receiver::new(1 << 20);
+    let mut receiver = Paying::new(1 << 20);
     let mut missing: Vec<u64> = (0..count).filter(|at| !arrived.contains(at)).collect();
     for at in arrived {
         receiver.on_data(STREAM, at * LENGTH, &content(*at));
@@ -132,7 +186,7 @@ fn what_was_lost_comes_back() {
 #[test]
 fn late_data_helps() {
     let block = encode(&plan(ErasureCode::ReedSolomon, 20, 4), 20);
-    let mut receiver = Receiver::new(1 << 20);
+    let mut receiver = Paying::new(1 << 20);
     for at in 2..20 {
         receiver.on_data(STREAM, at * LENGTH, &content(at));
     }
@@ -150,7 +204,7 @@ fn late_data_helps() {
 #[test]
 fn repair_symbols_that_contradict_each_other_are_dropped() {
     let block = encode(&plan(ErasureCode::ReedSolomon, 20, 4), 20);
-    let mut receiver = Receiver::new(1 << 20);
+    let mut receiver = Paying::new(1 << 20);
     assert!(receiver.on_repair(&frame(&block[0]), |_| true).is_empty());
     let mut other = SourceRangeList::default();
     (0..20).for_each(|at| assert!(other.push(SourceRange { offset: at * LENGTH + 1, ..source(0) })));
@@ -161,7 +215,7 @@ fn repair_symbols_that_contradict_each_other_are_dropped() {
     assert!(receiver.on_repair(&other_code, |_| true).is_empty());
     assert_eq!(receiver.counts().dropped, 2);
     // A symbol that is not what it says: longer than its sources, with something behind them.
-    let mut receiver = Receiver::new(1 << 20);
+    let mut receiver = Paying::new(1 << 20);
     for at in 1..20 {
         receiver.on_data(STREAM, at * LENGTH, &content(at));
     }
@@ -495,7 +549,7 @@ fn a_block_across_paths_takes_the_data_of_all() {
     }
     let written = w.position();
     // One packet of each path is lost.
-    let mut receiver = Receiver::new(1 << 20);
+    let mut receiver = Paying::new(1 << 20);
     (1..5).for_each(|at| {
         receiver.on_data(STREAM, at * LENGTH, &content(at));
     });
@@ -571,7 +625,7 @@ fn repair_symbols_expire_with_their_data() {
 /// each new one used to have all of them looked at again.
 #[test]
 fn smallest_repair_frames_cost_no_more_than_their_bytes_pay_for() {
-    let mut receiver = Receiver::new(1 << 20);
+    let mut receiver = Paying::new(1 << 20);
     for at in 0..24 {
         receiver.on_data(STREAM, 2 * at + 1, b"z");
     }
@@ -593,7 +647,7 @@ fn smallest_repair_frames_cost_no_more_than_their_bytes_pay_for() {
         }
     }
     let counts = receiver.counts();
-    assert!(counts.work <= MOST + bytes * PER_BYTE, "{counts:?} for {bytes} bytes");
+    assert!(receiver.work.spent() <= MOST + bytes * PER_BYTE, "{counts:?} for {bytes} bytes");
     assert!(asked <= bytes, "streams were asked {asked} times for {bytes} bytes");
     assert!(counts.dropped > 15_000, "{counts:?}");
     // An honest block that follows is served as soon as its own bytes have paid.
@@ -607,7 +661,7 @@ fn smallest_repair_frames_cost_no_more_than_their_bytes_pay_for() {
 /// Stream frames of one byte while 32 blocks wait: they cost what they pay for, too.
 #[test]
 fn stream_frames_of_a_byte_do_not_walk_all_that_waits_for_nothing() {
-    let mut receiver = Receiver::new(1 << 20);
+    let mut receiver = Paying::new(1 << 20);
     let block = encode(&plan(ErasureCode::ReedSolomon, 64, 20), 64);
     for at in 0..MAX_BLOCKS as u64 {
         for queued in &block {
@@ -617,11 +671,11 @@ fn stream_frames_of_a_byte_do_not_walk_all_that_waits_for_nothing() {
             }
         }
     }
-    let before = receiver.counts().work;
+    let before = receiver.work.spent();
     for at in 0..10_000 {
         receiver.on_data(StreamId(6), 2 * at, b"z");
     }
-    let spent = receiver.counts().work - before;
+    let spent = receiver.work.spent() - before;
     assert!(spent <= MOST + 10_000 * PER_BYTE, "{spent} units for 10,000 bytes");
 }
 
@@ -638,7 +692,7 @@ proptest! {
         ),
     ) {
         const BUFFER: usize = 20_000;
-        let mut receiver = Receiver::new(BUFFER);
+        let mut receiver = Paying::new(BUFFER);
         let mut paid = 0_u64;
         for step in steps {
             let delivered = match step {
@@ -663,7 +717,7 @@ proptest! {
                 prop_assert_eq!(bytes.len() as u64, source.length);
             }
             prop_assert!(receiver.memory() <= (BUFFER + MAX_WAITING + MAX_BLOCKS * 4_096) as u64);
-            prop_assert!(receiver.counts().work <= MOST / 8 + paid);
+            prop_assert!(receiver.work.spent() <= MOST / 8 + paid);
         }
     }
 }

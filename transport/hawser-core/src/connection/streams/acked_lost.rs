@@ -5,6 +5,7 @@ use hawser_policy::PathId;
 use super::Streams;
 use super::key::Key;
 use crate::connection::frames::SentStream;
+use crate::connection::work::MOVE;
 
 impl Streams {
     /// A packet with this range arrived.
@@ -12,13 +13,14 @@ impl Streams {
     pub(crate) fn on_acked(&mut self, range: &SentStream) {
         let Some(key) = self.table.find(range.id) else { return };
         let news = self.update_send(key, |send| {
-            let before = send.unacked();
+            let (before, moves) = (send.unacked(), send.moves_to_ack(range.offset));
             send.on_acked(range.offset..range.end(), range.fin);
             let acked = before - send.unacked();
             let needless = if send.copies.is_empty() { 0 } else { send.on_acked_of_several(range) };
-            (acked, needless, send.is_ending())
+            (acked, needless, moves, send.is_ending())
         });
-        let Some((acked, needless, is_ending)) = news else { return };
+        let Some((acked, needless, moves, is_ending)) = news else { return };
+        self.shared.work += moves * MOVE;
         self.acked_bytes += acked;
         self.needless_copies += needless;
         if is_ending {

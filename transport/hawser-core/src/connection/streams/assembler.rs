@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use bytes::{Buf, Bytes};
 
+use crate::connection::work::{ENTRY, LOOKUP};
+
 /// Disjoint ranges, over all streams of a connection, that wait for what lies before them. A peer that spreads
 /// single bytes costs us about 150 bytes each; data interleaved over paths of very different delay makes thousands
 /// of ranges without malice. Beyond the cap data that makes another range is refused, and the peer sends it again later.
@@ -43,6 +45,8 @@ const MAX_SPARE: usize = 64;
 pub(super) struct Budget {
     pub(super) charged: usize,
     pub(super) ranges: usize,
+    /// Units of [`work`](crate::connection::work) that data has cost.
+    pub(super) work: u64,
     /// Where the newest slices lie, one for each receive buffer: several paths fill several at a time. Addresses
     /// decide when memory is copied, nothing that the peer or a trace could see.
     recent: [usize; RECENT_BUFFERS],
@@ -199,7 +203,9 @@ impl Assembler {
         budget: &mut Budget,
     ) -> Result<u64, TooManyRanges> {
         let mut added = 0;
+        budget.work += LOOKUP;
         while start < end {
+            budget.work += ENTRY;
             let (previous, next) = neighbours(&mut self.ahead, end);
             let held_to = match &previous {
                 Some((at, segment)) if segment.end >= end => {

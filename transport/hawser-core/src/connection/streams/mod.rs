@@ -48,6 +48,7 @@ use hawser_policy::{QueueView, Side, StreamId, Time};
 use hawser_wire::TransportParameters;
 use hawser_wire::codepoints::private::feature;
 
+use crate::connection::work;
 use crate::{TransportConfig, send_memory};
 
 use assembler::Budget;
@@ -150,6 +151,7 @@ impl Streams {
                 budget: Budget::default(),
                 arrived: Arrived::default(),
                 refused: false,
+                work: 0,
             },
             order: SendOrder::default(),
             retransmissions: SendOrder::default(),
@@ -321,9 +323,15 @@ impl Streams {
     }
 
     /// Whether more of a stream is to come.
-    pub(crate) fn awaits_data(&self) -> bool {
-        let awaits = |stream: &Stream| stream.recv.as_ref().is_some_and(RecvStream::awaits_data);
-        self.table.iter().any(awaits)
+    pub(crate) fn awaits_data(&mut self) -> bool {
+        let mut looked_at = 0;
+        let awaits = |stream: &Stream| {
+            looked_at += 1;
+            stream.recv.as_ref().is_some_and(RecvStream::awaits_data)
+        };
+        let is_awaited = self.table.iter().any(awaits);
+        self.shared.work += looked_at * work::LOOKUP;
+        is_awaited
     }
 
     /// Whether something was refused since this was last asked, for lack of room: the packet that it came in is not to be
@@ -331,6 +339,12 @@ impl Streams {
     #[inline]
     pub(crate) fn take_refused(&mut self) -> bool {
         std::mem::take(&mut self.shared.refused)
+    }
+
+    /// Units of work that the peer's frames have cost since this was last asked, besides the price of each frame.
+    #[inline]
+    pub(crate) fn take_work(&mut self) -> u64 {
+        std::mem::take(&mut self.shared.work) + std::mem::take(&mut self.shared.budget.work)
     }
 
     /// What arrived, and how much of it was there already.

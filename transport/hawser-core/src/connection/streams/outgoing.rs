@@ -109,7 +109,6 @@ impl Streams {
     }
 
     /// Lost data of the streams of one priority. Breaks when the packet is full.
-
     #[inline(never)]
     fn write_lost(
         &mut self,

@@ -41,6 +41,8 @@ pub(super) struct Shared {
     pub(super) arrived: Arrived,
     /// Whether there was no room for something.
     pub(super) refused: bool,
+    /// Units of [`work`](crate::connection::work) that frames have cost.
+    pub(super) work: u64,
 }
 
 /// Bytes of stream data, without those that nobody wants any more.

@@ -6,6 +6,7 @@ use super::due::Due;
 use super::flow::SendCredit;
 use super::send::SendStream;
 use super::{StreamLimits, Streams};
+use crate::connection::work::ENTRY;
 
 impl Streams {
     /// Takes back everything that was sent, as if it had only been written, and forgets the peer's limits.
@@ -38,6 +39,7 @@ impl Streams {
         let local = &self.local[usize::from(bidirectional)];
         let released = before..local.limit();
         self.control.streams_blocked[usize::from(bidirectional)] |= local.has_withheld();
+        self.shared.work += self.table.keys().len() as u64 * ENTRY;
         for key in self.table.keys() {
             let id = key.id;
             if !(self.is_local(id)

@@ -463,6 +463,12 @@ impl SendStream {
         if self.acked.is_empty() { Some(start..end) } else { self.acked.first_missing(start..end) }
     }
 
+    /// How many ranges are moved when bytes from there on are acknowledged out of order.
+    #[inline]
+    pub(super) fn moves_to_ack(&self, offset: u64) -> u64 {
+        if self.acked.is_empty() { 0 } else { self.acked.moves_at(offset) }
+    }
+
     /// The peer has these bytes (and the end, with `fin`).
     #[inline]
     pub(super) fn on_acked(&mut self, range: Range<u64>, fin: bool) {

@@ -14,6 +14,7 @@ use super::errors::{Chunk, ClosedStream, FrameError, ReadError, WriteError};
 use super::key::Key;
 use super::send::{GivenUp, SendStream};
 use crate::connection::frames::{SentFrame, SentFrames, SentSkip};
+use crate::connection::work::LOOKUP;
 use crate::{Code, TransportError};
 
 /// Partial delivery of a connection.
@@ -229,6 +230,7 @@ impl Streams {
         if !self.skips.assigns {
             return;
         }
+        self.shared.work += self.table.keys().len() as u64 * LOOKUP;
         for key in self.table.keys() {
             if let Some(send) = self.table.send_mut(key) {
                 send.unassign_path(path);
@@ -274,6 +276,7 @@ impl Streams {
 
     /// The connection has more credit: what waited for it is given up before anything else is sent.
     pub(super) fn give_up_deferred(&mut self) {
+        self.shared.work += self.skips.deferred.len() as u64 * LOOKUP;
         for key in std::mem::take(&mut self.skips.deferred) {
             self.give_up(key, |send, credit| send.give_up_deferred(credit));
         }

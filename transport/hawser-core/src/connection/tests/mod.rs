@@ -33,4 +33,5 @@ mod strangers;
 mod tls_alerts;
 mod versions;
 mod violations;
+mod work;
 mod zero_rtt;

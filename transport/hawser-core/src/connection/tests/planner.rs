@@ -171,6 +171,10 @@ fn a_path_whose_socket_is_full_waits_and_the_others_go_on() {
     assert!(!first.is_empty() && first.iter().all(|local| *local == client_address(1)), "{first:?}");
     let now = pair.now;
     assert!(pair.client().poll_timeout().is_none_or(|at| at > now), "nothing to be done at once");
+    make_acknowledgement_due(&mut pair, PathId::ZERO);
+    let acknowledgement = plan(&mut pair, Side::Client);
+    assert_eq!(acknowledgement, Some(Plan::Control(SECOND)), "it leaves where it can");
+    poll(&mut pair, Side::Client);
     pair.client().release_paths(|tuple| tuple.local == client_address(1));
     assert_eq!(used(&mut pair), []);
     pair.client().release_paths(|_| true);

@@ -208,6 +208,25 @@ fn an_mtu_probe_alone_completes_no_persistent_congestion() {
     assert_eq!((bench.lost.len(), bench.recovery.totals.persistent_congestion), (3, 0));
 }
 
+/// RFC 9002 section 7.6.2 asks that nothing in between was acknowledged, and packets that only acknowledge never are: where data goes both
+/// ways they lie between all others.
+#[test]
+fn packets_that_only_acknowledge_break_no_run_of_losses() {
+    let only_acknowledges =
+        |packet: &mut SentPacket| (packet.ack_eliciting, packet.in_flight) = (false, false);
+    let run = |is_acknowledged: bool| {
+        run_of_losses(676, |bench| {
+            let number = bench.send_with(ms(300), only_acknowledges);
+            bench.send_with(ms(310), only_acknowledges);
+            if is_acknowledged {
+                bench.ack(ms(390), &[number..=number]);
+            }
+        })
+    };
+    assert_eq!(run(false).recovery.totals.persistent_congestion, 1);
+    assert_eq!(run(true).recovery.totals.persistent_congestion, 0, "it arrived");
+}
+
 #[test]
 fn an_acknowledgement_in_between_proves_the_path_works() {
     let bench = run_of_losses(900, |bench| {

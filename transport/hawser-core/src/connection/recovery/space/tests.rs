@@ -44,9 +44,9 @@ fn a_skipped_number_does_not_part_neighbours() {
     };
     let numbers: Vec<u64> = (0..100).map(|_| take()).collect();
     let gap = numbers.windows(2).find(|pair| pair[1] == pair[0] + 2).expect("a gap in 100 packets");
-    assert!(space.is_next_sent(gap[0], gap[1]));
-    assert!(space.is_next_sent(0, 1));
-    assert!(!space.is_next_sent(0, 2));
+    assert!(space.has_none_acknowledged(gap[0], gap[1]));
+    assert!(space.has_none_acknowledged(0, 1));
+    assert!(!space.has_none_acknowledged(0, 2));
 }
 
 #[test]

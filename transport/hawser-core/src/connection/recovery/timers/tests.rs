@@ -109,3 +109,17 @@ fn silence_begins_with_the_first_packet_outstanding_and_ends_with_any_acknowledg
     bench.ack(ms(1_710), &[1..=2]);
     assert_eq!(bench.recovery.outstanding_since(), None);
 }
+
+/// Heard all the time, a peer whose acknowledgement is late has it in a queue.
+#[test]
+fn a_link_may_have_returned_when_the_peer_is_heard_after_a_pause_or_probes_were_not_answered() {
+    let mut bench = Bench::new();
+    bench.settle_rtt(millis(80));
+    assert!(!bench.recovery.may_have_returned(ms(500), true), "nothing is outstanding");
+    bench.send(ms(500));
+    assert!(!bench.recovery.may_have_returned(ms(604), true), "a round trip and the peer's delay");
+    assert!(bench.recovery.may_have_returned(ms(606), true));
+    assert!(!bench.recovery.may_have_returned(ms(2_000), false));
+    bench.recovery.on_pto(0);
+    assert!(bench.recovery.may_have_returned(ms(700), false));
+}

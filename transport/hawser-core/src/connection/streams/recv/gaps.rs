@@ -12,6 +12,7 @@ use super::super::errors::{Chunk, ReadError};
 use super::{RecvStream, Shared, State};
 use crate::TransportError;
 use crate::connection::range_set::RangeSet;
+use crate::connection::work::MOVE;
 
 /// Ranges that [`RecvStream::missing`] lists at most.
 pub(in super::super) const MAX_LISTED: usize = 256;
@@ -57,6 +58,7 @@ impl RecvStream {
             shared.refused = true;
             return Ok(());
         }
+        shared.work += gaps.0.moves_at(range.start) * MOVE;
         gaps.change(&mut shared.budget, |set| {
             set.remove(0..read_to);
             set.insert(range);

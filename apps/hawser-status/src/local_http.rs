@@ -14,10 +14,11 @@ const STALL: Duration = Duration::from_secs(30);
 
 /// The head of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Request {
-    pub(crate) method: String,
+pub struct Request {
+    /// `GET` and the like.
+    pub method: String,
     /// Without what stands behind a `?`.
-    pub(crate) path: String,
+    pub path: String,
     /// The fields `Host`.
     hosts: Vec<String>,
 }
@@ -26,7 +27,7 @@ impl Request {
     /// Whether it is meant for a page of this machine: its `Host` is an address or `localhost`. Another name is one of a
     /// web page that had its name lead here (DNS rebinding), so that browsers let it read what is answered. Browsers always send
     /// the field; programs that do not are no browsers.
-    pub(crate) fn is_for_this_machine(&self) -> bool {
+    pub fn is_for_this_machine(&self) -> bool {
         let host = match self.hosts.as_slice() {
             [] => return true,
             [host] => host,
@@ -45,7 +46,7 @@ impl Request {
 ///
 /// # Errors
 /// It does not come, or is none.
-pub(crate) async fn read_request(stream: &mut TcpStream) -> std::io::Result<Request> {
+pub async fn read_request(stream: &mut TcpStream) -> std::io::Result<Request> {
     tokio::time::timeout(PATIENCE, read(stream)).await?
 }
 
@@ -82,22 +83,43 @@ fn parse(head: &str) -> Option<Request> {
     })
 }
 
+/// What browsers may do with a page that brings its styles and scripts itself.
+const INLINE_POLICY: &str = "default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src 'self' blob:; \
+     frame-ancestors 'none'";
+
 /// Writes an answer that is there as a whole. Browsers are to take nothing from elsewhere, and show it in no other page.
-pub(crate) async fn respond(
+///
+/// # Errors
+/// The client takes nothing of it, or has gone.
+pub async fn respond(stream: &mut TcpStream, status: &str, kind: &str, body: &[u8]) -> std::io::Result<()> {
+    respond_under(stream, status, kind, INLINE_POLICY, body).await
+}
+
+/// The same with another Content-Security-Policy.
+///
+/// # Errors
+/// As [`respond`].
+pub async fn respond_under(
     stream: &mut TcpStream,
     status: &str,
     kind: &str,
+    policy: &str,
     body: &[u8],
 ) -> std::io::Result<()> {
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-         Content-Security-Policy: default-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src 'self' blob:; \
-         frame-ancestors 'none'\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
+    let head = head(status, kind, policy, Some(body.len()));
     let answer = [head.as_bytes(), body].concat();
     tokio::time::timeout(STALL, stream.write_all(&answer)).await??;
     stream.shutdown().await
+}
+
+/// The head of an answer; without a length it lasts until the connection is closed.
+pub fn head(status: &str, kind: &str, policy: &str, length: Option<usize>) -> String {
+    let length = length.map(|length| format!("Content-Length: {length}\r\n")).unwrap_or_default();
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{length}Cache-Control: no-store\r\n\
+         Content-Security-Policy: {policy}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
+         Connection: close\r\n\r\n"
+    )
 }
 
 #[cfg(test)]

@@ -1,0 +1,93 @@
+//! `hawser doctor`: what on this machine would hurt, and the command that fixes it.
+
+mod links;
+mod machine;
+mod system;
+
+use clap::Args;
+use serde::Serialize;
+
+use self::machine::Machine;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::report::{Channel, print};
+
+const EXAMPLES: &str = "\
+It looks at this machine only, and sends nothing. `sysctl -w` lasts until the next start; a file in /etc/sysctl.d keeps it.
+
+Examples:
+  hawser doctor                     what would hurt, each with the command that fixes it
+  hawser doctor --json | jq '.[] | select(.state != \"ok\")'";
+
+/// Arguments of `hawser doctor`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Doctor {}
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// Nothing to do.
+    Ok,
+    /// It costs something, or will when links fail.
+    Warning,
+    /// Something will not work.
+    Bad,
+}
+
+/// What was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Finding {
+    /// What, in a few words.
+    check: String,
+    state: State,
+    /// What was found, and what it means.
+    found: String,
+    /// The command that fixes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
+}
+
+impl Finding {
+    fn ok(check: &str, found: impl Into<String>) -> Self {
+        Finding { check: check.to_owned(), state: State::Ok, found: found.into(), fix: None }
+    }
+
+    fn warning(check: &str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        let fix = Some(fix.into()).filter(|fix| !fix.is_empty());
+        Finding { check: check.to_owned(), state: State::Warning, found: found.into(), fix }
+    }
+
+    fn bad(check: &str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Finding { state: State::Bad, ..Finding::warning(check, found, fix) }
+    }
+}
+
+/// Looks at everything. Ends with a failure if something will not work.
+pub(crate) fn run(_arguments: &Doctor, output: Output) -> Result<(), Failure> {
+    let machine = Machine::this();
+    let mut findings = links::check(&machine);
+    findings.extend(system::check(&machine));
+    let bad = findings.iter().filter(|finding| finding.state == State::Bad).count();
+    if output.json {
+        Channel::Stdout.print(&findings);
+    } else {
+        findings.iter().for_each(|finding| print(line(finding)));
+    }
+    if bad == 0 {
+        return Ok(());
+    }
+    let problems = if bad == 1 { "1 problem".to_owned() } else { format!("{bad} problems") };
+    Err(Failure { is_told: output.json, ..Failure::new(Exit::Failure, problems) })
+}
+
+fn line(finding: &Finding) -> String {
+    let state = match finding.state {
+        State::Ok => "ok     ",
+        State::Warning => "warning",
+        State::Bad => "BAD    ",
+    };
+    let fix = finding.fix.as_ref().map(|fix| format!("\n           {fix}")).unwrap_or_default();
+    format!("{state}  {}: {}{fix}", finding.check, finding.found)
+}

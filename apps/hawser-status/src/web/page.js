@@ -1,0 +1,342 @@
+// The status page. Everything that came from elsewhere is set as text, never as markup.
+"use strict";
+
+const HOUR = 3600;
+const WINDOWS = [["1 min", 60], ["10 min", 600], ["1 h", HOUR]];
+const MAX_EVENTS = 200;
+const MAX_POINTS = HOUR + 240;
+const MAX_LINKS = 16;
+const COLOURS = ["#2f6fde", "#e08a00", "#2a9d54", "#a04fd0", "#0e9aa7", "#d6455d", "#7a7f1d", "#8a6d5b"];
+
+// Points of time, the oldest first: { t (seconds), series: { name: { sent_bps, received_bps, rtt_ms, loss, suspect } } }
+let points = [];
+let events = [];
+let shownFor = 60;
+const order = [];
+
+const $ = (id) => document.getElementById(id);
+
+function colour(name) {
+  let place = order.indexOf(name);
+  if (place < 0) {
+    if (order.length >= MAX_LINKS) return "#888888";
+    place = order.push(name) - 1;
+  }
+  return COLOURS[place % COLOURS.length];
+}
+
+function rate(value) {
+  const units = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
+  let unit = 0;
+  while (value >= 999.5 && unit < 3) { value /= 1000; unit += 1; }
+  return value.toFixed(unit === 0 || value >= 99.5 ? 0 : 1) + " " + units[unit];
+}
+
+function bytes(value) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (value >= 1023.5 && unit < 4) { value /= 1024; unit += 1; }
+  return value.toFixed(unit === 0 ? 0 : 1) + " " + units[unit];
+}
+
+const ms = (value) => (value > 0 ? value.toFixed(value < 10 ? 1 : 0) + " ms" : "");
+const clock = (unix) => new Date(unix).toLocaleTimeString();
+
+function duration(milliseconds) {
+  const seconds = Math.floor(milliseconds / 1000);
+  const two = (number) => String(number).padStart(2, "0");
+  return Math.floor(seconds / 3600) + ":" + two(Math.floor(seconds / 60) % 60) + ":" + two(seconds % 60);
+}
+
+// Cells are texts, or { text, kind, mark }.
+function fill(table, head, rows) {
+  const body = document.createDocumentFragment();
+  const line = (cells, tag, sick) => {
+    const row = document.createElement("tr");
+    if (sick) row.className = "sick";
+    for (const cell of cells) {
+      const element = document.createElement(tag);
+      const { text = "", kind = "", mark = "" } = typeof cell === "object" ? cell : { text: String(cell) };
+      if (kind) element.className = kind;
+      if (mark) {
+        const sign = document.createElement("span");
+        sign.className = "mark";
+        sign.style.background = mark;
+        element.append(sign);
+      }
+      element.append(text);
+      row.append(element);
+    }
+    body.append(row);
+  };
+  line(head, "th", false);
+  for (const { cells, sick } of rows) line(cells, "td", sick);
+  table.replaceChildren(body);
+}
+
+const words = (text) => ({ text, kind: "words" });
+
+// The links, or the peers of a server: their paths together.
+function linksOf(status) {
+  const rows = new Map();
+  const row = (name) => {
+    if (!rows.has(name)) rows.set(name, { name, state: "idle", sent: 0, received: 0, best: -1, carried: 0 });
+    return rows.get(name);
+  };
+  for (const connection of status.connections) {
+    for (const path of connection.paths) {
+      const entry = row(path.name);
+      entry.sent += path.rate_sent_bps;
+      entry.received += path.rate_received_bps;
+      const busy = path.rate_sent_bps + path.rate_received_bps;
+      const state = path.state === "suspect" ? "SILENT" : path.state === "validating" ? "opening" : path.backup ? "backup" : "active";
+      if (entry.state !== "SILENT" && (busy > entry.best || state === "SILENT")) entry.state = state;
+      if (busy > entry.best) { entry.best = busy; entry.path = path; }
+    }
+    for (const part of connection.carried) row(part.name).carried += part.bytes_sent + part.bytes_received;
+  }
+  for (const link of status.links) {
+    const entry = row(link.name);
+    entry.link = link;
+    entry.carried = Math.max(entry.carried, link.bytes_sent + link.bytes_received);
+    if (link.usage === "paused") entry.state = "paused";
+    else if (!link.up) entry.state = "down";
+    else if (link.usage === "backup" && !entry.path) entry.state = "backup";
+  }
+  return [...rows.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, 64);
+}
+
+function troubleOf(entry) {
+  if (entry.state === "SILENT") return "no answer";
+  if (entry.state === "down") return "link down";
+  if (!entry.path) return "";
+  if (entry.path.loss >= 0.05) return "loss " + (100 * entry.path.loss).toFixed(0) + " %";
+  const queue = entry.path.smoothed_rtt_ms - entry.path.min_rtt_ms;
+  return queue > 100 && queue > 3 * entry.path.min_rtt_ms ? "long queue" : "";
+}
+
+const REASONS = {
+  nothing: "", application: "data", scheduler: "its turn", flow_control: "the reader",
+  congestion_window: "window", pacing: "pacing", amplification: "validation",
+};
+
+function showLinks(status) {
+  const rows = linksOf(status);
+  const troubles = [];
+  const total = rows.reduce((sum, entry) => sum + entry.carried, 0) || 1;
+  fill($("links"), ["link", words("state"), "out", "in", "RTT", "least", "loss", "window", "in flight", "share", words("waits for"), words("radio")],
+    rows.map((entry) => {
+      const trouble = troubleOf(entry);
+      if (trouble) troubles.push(entry.name + ": " + trouble);
+      const path = entry.path;
+      const radio = entry.link && entry.link.radio;
+      const air = radio ? [radio.strength_dbm !== undefined ? radio.strength_dbm.toFixed(0) + " dBm" : "", radio.attached_to || "",
+        radio.handover ? "handover in " + (radio.handover.in_ms / 1000).toFixed(1) + " s" : ""].filter(Boolean).join(", ") : "";
+      return { sick: trouble !== "", cells: [
+        { text: entry.name, mark: colour(entry.name) },
+        { text: entry.state, kind: "words" + (entry.state === "SILENT" ? " state-silent" : "") },
+        rate(entry.sent), rate(entry.received), path ? ms(path.smoothed_rtt_ms) : "", path ? ms(path.min_rtt_ms) : "",
+        path ? (100 * path.loss).toFixed(1) + " %" : "", path ? bytes(path.window_bytes) : "", path ? bytes(path.in_flight_bytes) : "",
+        (100 * entry.carried / total).toFixed(0) + " %", words(trouble || (path ? REASONS[path.limited_by] || "" : "")), words(air),
+      ] };
+    }));
+  $("trouble").textContent = troubles.join("; ");
+}
+
+function showConnections(status) {
+  fill($("connections"), ["id", words("peer"), words("protocol"), words("user"), words("scheduler"), "out", "in", "waiting", "sent again", "copies", "paths"],
+    status.connections.map((connection) => {
+      const share = (part) => (connection.data.sent ? (100 * part / connection.data.sent).toFixed(1) + " %" : "");
+      const mode = connection.scheduler_figures && connection.scheduler_figures.mode;
+      return { cells: [connection.id, words(connection.remote), words(connection.protocol || ""), words(connection.user || ""),
+        words(connection.scheduler + (mode ? " (" + mode + ")" : "")), rate(connection.rate_sent_bps), rate(connection.rate_received_bps),
+        bytes(connection.queued_bytes), share(connection.data.retransmitted), share(connection.data.copied), connection.paths.length] };
+    }));
+}
+
+function showPart(name, items, head, row) {
+  $(name + "-part").hidden = !items || items.length === 0;
+  if (items && items.length) fill($(name), head, items.map((item) => ({ cells: row(item) })));
+}
+
+function showEvents(news) {
+  if (news.length === 0) return;
+  events = news.reverse().concat(events).slice(0, MAX_EVENTS);
+  const list = document.createDocumentFragment();
+  for (const event of events) {
+    const item = document.createElement("li");
+    const time = document.createElement("time");
+    time.textContent = clock(event.at_unix_ms);
+    item.append(time, event.text);
+    list.append(item);
+  }
+  $("events").replaceChildren(list);
+}
+
+function onSample({ status, series, events: news }) {
+  const program = status.program;
+  $("program").textContent = "hawser " + program.command;
+  document.title = "hawser " + program.command;
+  const stops = status.draining ? ", stopping" : "";
+  $("totals").textContent = `process ${program.pid}, version ${program.version}, up ${duration(status.uptime_ms)}${stops} — out ${rate(status.totals.rate_sent_bps)}, in ${rate(status.totals.rate_received_bps)}, ${status.totals.connections} connections`;
+  showLinks(status);
+  showConnections(status);
+  showPart("users", status.users, ["user", "tunnels", "most", words("connections")],
+    (user) => [user.name, user.tunnels, user.most_tunnels, words(user.connections.join(", "))]);
+  showPart("classes", status.classes, ["class", "flows", "out", "in", "queued", "dropped"],
+    (kind) => [kind.name, kind.flows, bytes(kind.bytes_sent), bytes(kind.bytes_received), kind.queued, kind.dropped]);
+  showPart("streams", status.streams, ["role", "frames", "with gaps", "missing", "skipped", "players", "delay"],
+    (one) => [one.role, one.frames, one.padded_frames, one.missing, one.skipped, one.players, one.delay_ms ? ms(one.delay_ms) : ""]);
+  showEvents(news);
+  add(status.at_unix_ms / 1000, series);
+  draw();
+}
+
+// Half-second points for the last two minutes, then one a second.
+function add(t, series) {
+  const last = points[points.length - 1];
+  if (last && t <= last.t) return;
+  points.push({ t, series });
+  const old = points.length - 240;
+  if (old > 1 && points[old].t - points[old - 1].t < 0.9) points.splice(old, 1);
+  if (points.length > MAX_POINTS) points.splice(0, points.length - MAX_POINTS);
+}
+
+function shownPoints() {
+  const now = points.length ? points[points.length - 1].t : 0;
+  return points.filter((point) => point.t >= now - shownFor);
+}
+
+function canvas(id) {
+  const element = $(id);
+  const scale = window.devicePixelRatio || 1;
+  const width = element.clientWidth;
+  const height = Number(element.getAttribute("height")) || 100;
+  if (!element.dataset.height) element.dataset.height = String(height);
+  const tall = Number(element.dataset.height);
+  element.width = Math.max(1, Math.round(width * scale));
+  element.style.height = tall + "px";
+  element.height = Math.round(tall * scale);
+  const context = element.getContext("2d");
+  context.scale(scale, scale);
+  context.clearRect(0, 0, width, tall);
+  return { context, width, height: tall };
+}
+
+function axes({ context, width, height }, most, unit) {
+  const style = getComputedStyle(document.body);
+  context.strokeStyle = style.getPropertyValue("--line");
+  context.fillStyle = style.getPropertyValue("--quiet");
+  context.font = "11px system-ui, sans-serif";
+  context.lineWidth = 1;
+  for (const part of [0, 0.5, 1]) {
+    const y = Math.round((height - 14) * (1 - part)) + 0.5;
+    context.beginPath(); context.moveTo(0, y); context.lineTo(width, y); context.stroke();
+    if (part > 0) context.fillText(unit(most * part), 2, y + 11);
+  }
+  context.textAlign = "right";
+  context.fillText("now", width - 2, height - 2);
+  context.textAlign = "left";
+  context.fillText("-" + (shownFor >= HOUR ? "1 h" : shownFor / 60 + " min"), 2, height - 2);
+}
+
+function names(shown) {
+  const found = new Set();
+  for (const point of shown) for (const name of Object.keys(point.series)) found.add(name);
+  return [...found].sort().slice(0, MAX_LINKS);
+}
+
+function place(area, t) {
+  const now = points[points.length - 1].t;
+  return area.width * (1 - (now - t) / shownFor);
+}
+
+function drawCarried(shown) {
+  const area = canvas("carried");
+  const all = names(shown);
+  const value = (point, name) => { const at = point.series[name]; return at ? at.sent_bps + at.received_bps : 0; };
+  const most = Math.max(1000, ...shown.map((point) => all.reduce((sum, name) => sum + value(point, name), 0)));
+  const base = shown.map(() => 0);
+  const y = (sum) => (area.height - 14) * (1 - sum / most);
+  for (const name of all) {
+    const { context } = area;
+    context.fillStyle = colour(name);
+    context.globalAlpha = 0.85;
+    context.beginPath();
+    shown.forEach((point, index) => {
+      const top = base[index] + value(point, name);
+      const x = place(area, point.t);
+      if (index === 0) context.moveTo(x, y(top)); else context.lineTo(x, y(top));
+    });
+    for (let index = shown.length - 1; index >= 0; index -= 1) context.lineTo(place(area, shown[index].t), y(base[index]));
+    context.fill();
+    context.globalAlpha = 1;
+    shown.forEach((point, index) => { base[index] += value(point, name); });
+  }
+  axes(area, most, rate);
+}
+
+function drawLines(id, shown, key, least, unit) {
+  const area = canvas(id);
+  const all = names(shown);
+  let most = least;
+  for (const point of shown) for (const name of all) if (point.series[name]) most = Math.max(most, point.series[name][key]);
+  axes(area, most, unit);
+  for (const name of all) {
+    const { context } = area;
+    context.strokeStyle = colour(name);
+    context.lineWidth = 1.5;
+    context.beginPath();
+    let drawn = false;
+    for (const point of shown) {
+      const at = point.series[name];
+      // Where a link had no path, or was silent, there is a gap.
+      if (!at || at.suspect) { drawn = false; continue; }
+      const x = place(area, point.t);
+      const y = (area.height - 14) * (1 - at[key] / most);
+      if (drawn) context.lineTo(x, y); else context.moveTo(x, y);
+      drawn = true;
+    }
+    context.stroke();
+  }
+}
+
+function draw() {
+  if (document.hidden || points.length === 0) return;
+  const shown = shownPoints();
+  drawCarried(shown);
+  drawLines("rtt", shown, "rtt_ms", 20, (value) => value.toFixed(0) + " ms");
+  drawLines("loss", shown, "loss", 0.02, (value) => (100 * value).toFixed(1) + " %");
+}
+
+function buttons() {
+  for (const [label, seconds] of WINDOWS) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = label;
+    button.setAttribute("aria-pressed", String(seconds === shownFor));
+    button.addEventListener("click", () => {
+      shownFor = seconds;
+      for (const other of $("windows").children) other.setAttribute("aria-pressed", String(other === button));
+      draw();
+    });
+    $("windows").append(button);
+  }
+}
+
+async function begin() {
+  buttons();
+  try {
+    const past = await (await fetch("history")).json();
+    for (const point of past) points.push({ t: point.at_unix_ms / 1000, series: point.series });
+  } catch (error) {
+    // Without a past it begins now.
+  }
+  const source = new EventSource("stream");
+  source.onmessage = (message) => onSample(JSON.parse(message.data));
+  source.onerror = () => { $("trouble").textContent = "the program does not answer; it may have ended"; };
+  window.addEventListener("resize", draw);
+  document.addEventListener("visibilitychange", draw);
+}
+
+begin();
