@@ -5,15 +5,16 @@ use std::fmt::Write;
 use clap::Command;
 
 /// Headings, and the subcommands below each.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 3] = [
     (
         "Use several links",
         &["proxy", "forward", "tunnel", "gateway", "get", "put", "serve", "live", "vr360", "wifi"],
     ),
-    ("Watch it run", &["top", "ctl", "doctor"]),
-    ("Measure links", &["perf", "measure", "trace"]),
-    ("Study transports", &["sim", "emu", "scenario", "lab", "policies"]),
-    ("Set up", &["pin", "generate"]),
+    ("Watch it run, and set it up", &["top", "ctl", "doctor", "pin", "generate"]),
+    (
+        "Measure links, and study transports",
+        &["perf", "measure", "trace", "sim", "emu", "scenario", "lab", "policies"],
+    ),
 ];
 
 /// Returns the command with a help that lists its subcommands by group, each with the first line of its own help.

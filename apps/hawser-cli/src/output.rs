@@ -5,7 +5,7 @@ use clap::Args;
 /// What is printed, and how.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Output {
-    /// Print results as JSON on standard output; on standard error when the file itself goes there
+    /// Print results as JSON, on standard error if the file goes to standard output
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
     /// Increase verbosity: -v logs path events (in place of the progress), -vv details

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hawser_media::flv::{FlvReader, Tag, TagKind};
 use hawser_media::rtmp::{Event, Session};
@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::hub::Hub;
 use super::key_digest;
@@ -245,7 +246,7 @@ impl Pace {
         // One before the first, or of a clock that has not jumped yet, waits for nothing.
         let since = tag.timestamp.wrapping_sub(origin).cast_signed();
         let due = began + Duration::from_millis(u64::try_from(since).unwrap_or(0));
-        tokio::time::sleep_until(due.into()).await;
+        tokio::time::sleep_until(due).await;
     }
 }
 
