@@ -545,7 +545,7 @@ pub enum EventKind {
     Drain,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // words: the form that serde asks for
+// Serde asks by reference.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
