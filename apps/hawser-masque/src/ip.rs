@@ -7,7 +7,7 @@ use hawser_wire::Reader;
 use http::{Method, Request, Uri};
 
 use crate::capsule::put_varint;
-use crate::connect::RequestError;
+use crate::error::RequestError;
 use crate::percent;
 
 /// The template that a proxy has if it names none (RFC 9484 section 3).

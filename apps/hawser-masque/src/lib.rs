@@ -25,6 +25,7 @@
 
 pub mod capsule;
 pub mod connect;
+mod error;
 pub mod flows;
 pub mod ip;
 pub mod packet;

@@ -4,7 +4,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use hawser_wire::Reader;
 use http::{Method, Request, Uri};
 
-use crate::connect::RequestError;
+use crate::error::RequestError;
 use crate::percent;
 use crate::target::{Host, InvalidTarget, Target};
 
