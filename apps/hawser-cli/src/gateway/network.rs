@@ -61,7 +61,7 @@ impl NetworkOptions {
     /// Makes the network, if it is wanted; `state` is the folder of users and addresses.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it is missing.
     pub(super) async fn start(
         &self,
         state: Option<&Path>,

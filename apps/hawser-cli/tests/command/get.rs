@@ -434,7 +434,7 @@ fn a_certificate_is_reloaded_on_sighup_and_the_process_goes_on() {
     };
     let first = pin();
     assert_eq!(fetch(&first).stdout, b"content");
-    // The server makes itself another one where there is none.
+    // The server makes itself another one where its own is missing.
     fs::remove_file(server.state().join("key.pem")).unwrap();
     server.signal(Signal::SIGHUP);
     wait_until("it stays", || fs::read_to_string(&log).unwrap().contains("stay as they were"));

@@ -174,11 +174,11 @@ pub struct Segment {
     pub destination: u16,
     /// Sequence number.
     pub sequence: u32,
-    /// Acknowledgment number.
+    /// Acknowledgement number.
     pub acknowledgment: u32,
     /// SYN: it opens a connection.
     pub is_syn: bool,
-    /// ACK: the acknowledgment number counts.
+    /// ACK: the acknowledgement number counts.
     pub is_ack: bool,
     /// FIN: its sender has no more to send.
     pub is_fin: bool,

@@ -15,7 +15,7 @@ pub struct Endpoints {
 }
 
 /// Gives a TCP segment other ends, and changes its checksums by the difference. `is_partial`: its checksum is that of the
-/// pseudo-header so far, and whoever sends it completes it. Returns whether it was one of the same family.
+/// pseudo-header so far, and its sender completes it. Returns whether it was one of the same family.
 pub fn rewrite(bytes: &mut [u8], packet: &Packet, ends: &Endpoints, is_partial: bool) -> bool {
     let (source, destination) = (ends.source.ip(), ends.destination.ip());
     let is_same = |before: IpAddr, after: IpAddr| before.is_ipv4() == after.is_ipv4();

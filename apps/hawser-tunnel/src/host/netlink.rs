@@ -70,7 +70,7 @@ impl Netlink {
     /// The device of this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// When it does not exist.
     pub async fn find(&self, name: &str) -> Result<Index, NetlinkError> {
         let failed = || refused(format!("find the device {name}"));
         let mut found = pin!(self.handle.link().get().match_name(name.to_owned()).execute());

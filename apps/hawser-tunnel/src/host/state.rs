@@ -167,7 +167,7 @@ impl State {
     }
 }
 
-/// When a process began; `None` if there is none of that number.
+/// When a process began; `None` if no process has that number.
 fn began(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is in parentheses and may have any of them within.

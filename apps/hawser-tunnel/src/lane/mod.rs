@@ -4,7 +4,7 @@
 //! connection to a listener of this process ([`table`]). So both sides have the kernel's TCP with all that it can do - segments of
 //! 64 KiB through the device, windows that grow, keep-alive, urgent data - and no firewall rule and no TCP of our own is needed. The
 //! first segment of a connection is kept until the far end has answered: a program hears of a connection when there is one, and why
-//! not if there is none.
+//! not without one.
 
 pub mod table;
 

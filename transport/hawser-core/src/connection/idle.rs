@@ -7,7 +7,7 @@ use hawser_policy::{Earliest, Side, Time};
 /// After which memory of busier times is given back, if no data moved meanwhile.
 const SHRINK_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a server's handshake takes at most: idle timeouts are longer for connections that rest for hours, or there is none, and
+/// How long a server's handshake takes at most: idle timeouts are longer for connections that rest for hours, or missing, and
 /// a client that nobody knows yet is not waited for as long. A client may have to wait for coverage.
 const LONGEST_ACCEPTED: Duration = Duration::from_secs(30);
 

@@ -57,7 +57,7 @@ def udp_echo(length):
 
 
 def udp_from(address):
-    """The answer to a packet from this address; None if the machine refuses it or there is none."""
+    """The answer to a packet from this address; None if the machine refuses it or nothing comes."""
     with udp() as sock:
         sock.bind((address, 0))
         sock.connect((FAR, 5202))

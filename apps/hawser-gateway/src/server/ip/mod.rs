@@ -133,7 +133,7 @@ impl IpNetwork {
         self.0.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a client addresses, those it had if they are the user's. Whoever has them still loses them.
+    /// Gives a client addresses, those it had if they are the user's. A client that still has them loses them.
     fn join(&self, user: &str, wanted: &[IpAddr], sender: IpSender) -> Result<Arc<IpClient>, PoolError> {
         let lease = self.pools().lease(user, wanted)?;
         let client = Arc::new(IpClient {

@@ -81,7 +81,7 @@ impl ReorderingTolerance {
     }
 
     /// Round trip number `round` began; `epoch` is the number of the last recovery epoch. While nothing is lost, nothing is
-    /// waited for in vain.
+    /// waited for without need.
     pub(crate) fn on_round(&mut self, round: u64, epoch: u64) {
         if round.saturating_sub(self.round) < PERIOD_ROUNDS || epoch == self.epoch {
             return;
