@@ -445,7 +445,7 @@ fn a_certificate_is_reloaded_on_sighup_and_the_process_goes_on() {
     let second = pin();
     assert_ne!(first, second);
     assert_eq!(fetch(&second).stdout, b"content");
-    assert_eq!(fetch(&first).status.code(), Some(60));
+    assert_eq!(fetch(&first).status.code(), Some(90));
     let nowhere = here.path().join("nowhere");
     let words = run_failing(hawser(["pin", "--state", nowhere.to_str().unwrap()]), 26);
     assert!(words.contains("hawser serve"), "{words}");
