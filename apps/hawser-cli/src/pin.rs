@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: ShowPin, output: Output) -> Result<(), Failure> {
     let pin = Identity::pin_of_pem_file(&file)?;
     match output.json {
         true => Channel::Stdout.print(&serde_json::json!({ "pin": pin.to_string() })),
-        false => print(&pin.to_string()),
+        false => print(pin.to_string()),
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use hawser_net::policy::LinkId;
-use hawser_net::{ConnectionObserver, ConnectionSample, Endpoint, LinkUse, PathSample};
+use hawser_net::{ConnectionObserver, ConnectionSample, ConnectionTotals, Endpoint, LinkUse, PathSample};
 
 use crate::convert;
 use crate::model::{Carried, Connection, Link, Path, Totals};
@@ -39,8 +39,6 @@ pub(crate) struct Seen {
 struct Known {
     rates: Rates,
     paths: HashMap<u32, Rates>,
-    /// Part of the totals already.
-    counted: Totals,
     /// By link, part of the sums of links already.
     carried: BTreeMap<String, (u64, u64)>,
     /// Whether it was there in the pass that runs.
@@ -71,7 +69,11 @@ impl Rates {
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
     known: HashMap<(u32, u64), Known>,
-    totals: Totals,
+    /// What connections counted, as far as the pass that runs has come.
+    counted: ConnectionTotals,
+    /// The same of each endpoint when it was looked at last, and of those that are gone.
+    endpoints: HashMap<u32, ConnectionTotals>,
+    gone: ConnectionTotals,
     /// Bytes of each link, by name.
     links: BTreeMap<String, (u64, u64)>,
     /// Names of links that each endpoint has or had.
@@ -90,6 +92,8 @@ impl Sampler {
         for watched in endpoints {
             let mut names = self.names.remove(&watched.number).unwrap_or_default();
             names.learn(&watched.endpoint);
+            // One that ends from here on is missing in this look, not twice in it.
+            self.counted = watched.endpoint.ended_connections();
             for observer in watched.endpoint.connections() {
                 let connection = self.connection(watched.number, &observer, &names, elapsed);
                 for path in &connection.paths {
@@ -100,7 +104,17 @@ impl Sampler {
                 seen.connections.push(connection);
             }
             self.names.insert(watched.number, names);
+            let last = self.endpoints.entry(watched.number).or_default();
+            *last = largest(last, &self.counted);
         }
+        let gone = &mut self.gone;
+        self.endpoints.retain(|number, counted| {
+            let stays = endpoints.iter().any(|watched| watched.number == *number);
+            if !stays {
+                gone.add(counted);
+            }
+            stays
+        });
         self.names.retain(|number, _| endpoints.iter().any(|watched| watched.number == *number));
         self.known.retain(|_, known| known.present);
         seen.totals = self.totals(&seen.connections);
@@ -113,12 +127,24 @@ impl Sampler {
     }
 
     fn totals(&self, connections: &[Connection]) -> Totals {
-        Totals {
+        let mut counted = self.gone;
+        self.endpoints.values().for_each(|endpoint| counted.add(endpoint));
+        let mut totals = Totals {
             connections: connections.len() as u64,
-            rate_sent_bps: connections.iter().map(|connection| connection.rate_sent_bps).sum(),
-            rate_received_bps: connections.iter().map(|connection| connection.rate_received_bps).sum(),
-            ..self.totals
+            connections_ever: counted.connections,
+            bytes_sent: counted.bytes_sent,
+            bytes_received: counted.bytes_received,
+            packets_sent: counted.packets_sent,
+            packets_lost: counted.packets_lost,
+            packets_spuriously_lost: counted.packets_spuriously_lost,
+            times_suspect: counted.times_suspect,
+            ..Totals::default()
+        };
+        for connection in connections {
+            totals.rate_sent_bps += connection.rate_sent_bps;
+            totals.rate_received_bps += connection.rate_received_bps;
         }
+        totals
     }
 
     fn connection(
@@ -129,10 +155,7 @@ impl Sampler {
         elapsed: Option<f64>,
     ) -> Connection {
         let sample = observer.sample();
-        let known = self.known.entry((endpoint, observer.number())).or_insert_with(|| {
-            self.totals.connections_ever += 1;
-            Known::default()
-        });
+        let known = self.known.entry((endpoint, observer.number())).or_default();
         known.present = true;
         // Of one that began after the last look everything is new.
         known.rates.update((sample.stats.bytes_sent, sample.stats.bytes_received), elapsed);
@@ -153,7 +176,7 @@ impl Sampler {
         }
         known.paths = rates;
         connection.carried = carried(&sample, names);
-        count(&mut self.totals, &mut known.counted, sums(&sample));
+        self.counted.add(&sample.totals());
         for name_carried in connection.carried.iter().filter(|carried| names.is_link(&carried.name)) {
             let Carried { name, bytes_sent, bytes_received } = name_carried;
             if !self.links.contains_key(name) && self.links.len() == MAX_LINKS {
@@ -244,33 +267,15 @@ fn carried(sample: &ConnectionSample, names: &Names) -> Vec<Carried> {
     all.into_values().collect()
 }
 
-/// Sums over the paths of a connection, those that ended included.
-fn sums(sample: &ConnectionSample) -> Totals {
-    let mut sums = Totals {
-        bytes_sent: sample.stats.bytes_sent,
-        bytes_received: sample.stats.bytes_received,
-        ..Totals::default()
-    };
-    for path in sample.past_paths.iter().chain(&sample.paths) {
-        sums.packets_sent += path.stats.packets_sent;
-        sums.packets_lost += path.stats.packets_lost;
-        sums.packets_spuriously_lost += path.stats.packets_spuriously_lost;
-        sums.times_suspect += path.stats.times_suspect;
+/// Totals never fall, although a connection that ends while others are looked at is missing for once.
+fn largest(before: &ConnectionTotals, now: &ConnectionTotals) -> ConnectionTotals {
+    ConnectionTotals {
+        connections: before.connections.max(now.connections),
+        bytes_sent: before.bytes_sent.max(now.bytes_sent),
+        bytes_received: before.bytes_received.max(now.bytes_received),
+        packets_sent: before.packets_sent.max(now.packets_sent),
+        packets_lost: before.packets_lost.max(now.packets_lost),
+        packets_spuriously_lost: before.packets_spuriously_lost.max(now.packets_spuriously_lost),
+        times_suspect: before.times_suspect.max(now.times_suspect),
     }
-    sums
-}
-
-/// Adds what a connection counted since it was looked at last. Totals never fall: of very many paths the oldest are forgotten.
-fn count(totals: &mut Totals, counted: &mut Totals, now: Totals) {
-    let add = |total: &mut u64, counted: &mut u64, now: u64| {
-        *total += now.saturating_sub(*counted);
-        *counted = (*counted).max(now);
-    };
-    add(&mut totals.bytes_sent, &mut counted.bytes_sent, now.bytes_sent);
-    add(&mut totals.bytes_received, &mut counted.bytes_received, now.bytes_received);
-    add(&mut totals.packets_sent, &mut counted.packets_sent, now.packets_sent);
-    add(&mut totals.packets_lost, &mut counted.packets_lost, now.packets_lost);
-    let spurious = &mut counted.packets_spuriously_lost;
-    add(&mut totals.packets_spuriously_lost, spurious, now.packets_spuriously_lost);
-    add(&mut totals.times_suspect, &mut counted.times_suspect, now.times_suspect);
 }

@@ -1,5 +1,7 @@
 //! A program with a control socket, and those who look at it.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;

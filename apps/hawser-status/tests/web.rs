@@ -1,5 +1,7 @@
 //! The page and the metrics, as a browser and a stranger ask for them.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Screens of three sizes, as a person would see them.
 
+#![allow(clippy::unwrap_used)]
+
 use hawser_status::control::protocol::Line;
 use hawser_status::model::{
     Connection, Event, EventKind, Figure, Link, LinkUsage, LiveStream, Path, PathState, Program, Status,

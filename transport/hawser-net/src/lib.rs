@@ -80,8 +80,8 @@ pub use config::{
     ClientConfig, ClientConfigBuilder, ServerConfig, ServerConfigBuilder, default_transport, policies,
 };
 pub use connection::{
-    Connection, ConnectionObserver, ConnectionSample, DatagramError, ExportError, MAX_SCHEDULER_REQUESTS,
-    PathEvents, PathSample, SchedulerAnswer, SchedulerRequestError,
+    Connection, ConnectionObserver, ConnectionSample, ConnectionTotals, DatagramError, ExportError,
+    MAX_SCHEDULER_REQUESTS, PathEvents, PathSample, SchedulerAnswer, SchedulerRequestError,
 };
 pub use endpoint::{Endpoint, EndpointBuilder, WeakEndpoint};
 pub use error::{ConfigError, ConnectError, EndpointError};

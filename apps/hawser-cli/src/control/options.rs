@@ -60,13 +60,13 @@ pub(crate) struct LiveControlOptions {
     control: Option<Place>,
     /// Show links, connections and events on a web page at this TCP address, and metrics (OpenMetrics) at /metrics. The
     /// address of the page has a token and is printed. Default: no page
-    #[arg(long = "status-http", value_name = "ADDR:PORT", value_parser = listen_address)]
-    http: Option<SocketAddr>,
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    status_http: Option<SocketAddr>,
 }
 
 impl From<LiveControlOptions> for ControlOptions {
     fn from(options: LiveControlOptions) -> Self {
-        ControlOptions { control: options.control, http: options.http }
+        ControlOptions { control: options.control, http: options.status_http }
     }
 }
 

@@ -71,7 +71,7 @@ fn routes(names: &[&str], routes: &[DefaultRoute]) -> Vec<Finding> {
             format!("ip route add default via GATEWAY dev {name} metric 600"),
         )
     };
-    lacking.iter().map(|name| finding(name)).collect()
+    lacking.iter().map(finding).collect()
 }
 
 /// Strict reverse-path filtering drops what answers on a link that is not the best route to its sender.

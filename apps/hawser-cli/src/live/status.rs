@@ -91,7 +91,7 @@ impl Delays {
     }
 
     fn longest_ms(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.longest.as_secs_f64() * 1e3)
+        (self.count > 0).then_some(self.longest.as_secs_f64() * 1e3)
     }
 
     fn note(&mut self, timestamp_ms: u32, delay: Duration) {

@@ -72,13 +72,13 @@ fn the_unit_is_one_that_systemd_accepts() {
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         words.lines().filter(|line| line.contains("hawser")).map(str::to_owned).collect::<Vec<_>>()
     };
-    let built = unit.replace("/usr/local/bin/hawser", env!("CARGO_BIN_EXE_hawser"));
+    let built = unit.replace("/usr/bin/hawser", env!("CARGO_BIN_EXE_hawser"));
     assert_eq!(of(built.clone()), Vec::<String>::new());
     let words = of(built.replace("RestartSec=1", "RestartSec=soon")).concat();
     assert!(words.contains("soon"), "systemd-analyze accepts anything: {words}");
 
     // The arguments are ones that the command takes: it comes as far as the interface.
-    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/hawser ")).unwrap();
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/hawser ")).unwrap();
     let start =
         start.replace("%i", "nowif0").replace("/var/lib/hawser-wifi", folder.path().to_str().unwrap());
     let words = run_failing(hawser(start.split(' ')), 1);

@@ -25,7 +25,7 @@ use hawser_policy::{
 };
 
 pub(crate) use self::handle::Handle;
-pub use self::observer::{ConnectionObserver, ConnectionSample, PathSample};
+pub use self::observer::{ConnectionObserver, ConnectionSample, ConnectionTotals, PathSample};
 pub use self::path_events::PathEvents;
 pub(crate) use self::scheduler_requests::EndpointPolicies;
 pub use self::scheduler_requests::{MAX_SCHEDULER_REQUESTS, SchedulerAnswer, SchedulerRequestError};

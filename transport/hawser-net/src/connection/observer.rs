@@ -51,6 +51,57 @@ pub struct ConnectionSample {
     pub past_paths: Vec<PathSample>,
 }
 
+/// Sums over connections and all of their paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionTotals {
+    /// How many.
+    pub connections: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets declared lost.
+    pub packets_lost: u64,
+    /// Of these, acknowledged after all.
+    pub packets_spuriously_lost: u64,
+    /// Times that paths fell silent with data outstanding.
+    pub times_suspect: u64,
+}
+
+impl ConnectionTotals {
+    /// Adds others.
+    pub fn add(&mut self, other: &ConnectionTotals) {
+        self.connections += other.connections;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.packets_sent += other.packets_sent;
+        self.packets_lost += other.packets_lost;
+        self.packets_spuriously_lost += other.packets_spuriously_lost;
+        self.times_suspect += other.times_suspect;
+    }
+}
+
+impl ConnectionSample {
+    /// Returns what it counted: that of one connection. Of very many paths the oldest are forgotten.
+    pub fn totals(&self) -> ConnectionTotals {
+        let mut totals = ConnectionTotals {
+            connections: 1,
+            bytes_sent: self.stats.bytes_sent,
+            bytes_received: self.stats.bytes_received,
+            ..ConnectionTotals::default()
+        };
+        for path in self.past_paths.iter().chain(&self.paths) {
+            totals.packets_sent += path.stats.packets_sent;
+            totals.packets_lost += path.stats.packets_lost;
+            totals.packets_spuriously_lost += path.stats.packets_spuriously_lost;
+            totals.times_suspect += path.stats.times_suspect;
+        }
+        totals
+    }
+}
+
 /// A path at one moment.
 #[derive(Clone, Debug)]
 pub struct PathSample {

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 pub use self::builder::EndpointBuilder;
 use crate::connect::Start;
-use crate::connection::ConnectionObserver;
+use crate::connection::{ConnectionObserver, ConnectionTotals};
 use crate::links::{LinkUse, LinkUseError, Links};
 use crate::worker::{Worker, WorkerStats};
 use crate::{ClientConfig, ConnectError, Connection, EndpointError, Incoming, ServerConfig, connect};
@@ -226,6 +226,11 @@ impl Endpoint {
     /// Looks at the connections that exist, those that are closing included, without keeping them open.
     pub fn connections(&self) -> Vec<ConnectionObserver> {
         self.0.workers.iter().flat_map(|worker| worker.connections()).map(ConnectionObserver).collect()
+    }
+
+    /// Returns what connections counted that ended, of all that the endpoint ever had.
+    pub fn ended_connections(&self) -> ConnectionTotals {
+        self.0.workers[0].ended_connections()
     }
 
     /// What the [link observer](EndpointBuilder::link_observer) said last of each link.

@@ -43,7 +43,9 @@ pub use self::stats::WorkerStats;
 pub(crate) use self::team::{Home, Team};
 use self::waiting_list::WaitingList;
 use crate::clock::Clock;
-use crate::connection::{AttemptError, ConnectionShared, ConnectionState, EndpointPolicies};
+use crate::connection::{
+    AttemptError, ConnectionObserver, ConnectionShared, ConnectionState, ConnectionTotals, EndpointPolicies,
+};
 use crate::interfaces::Interface;
 use crate::link_control::Controller;
 use crate::link_state::{LinkNews, LinkStates};
@@ -77,12 +79,25 @@ struct Counts {
     live: AtomicUsize,
     /// Those that ever were, for their numbers.
     adopted: AtomicU64,
+    /// What those counted that ended.
+    ended: Mutex<ConnectionTotals>,
 }
 
 impl Tally {
     /// Connections that exist, those that are closing included.
     pub(crate) fn live(&self) -> usize {
         self.0.live.load(Ordering::Acquire)
+    }
+
+    /// What connections counted that ended.
+    pub(crate) fn ended(&self) -> ConnectionTotals {
+        // Nothing panics while it holds the lock.
+        *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, connection: Arc<ConnectionShared>) {
+        let totals = ConnectionObserver(connection).sample().totals();
+        self.0.ended.lock().unwrap_or_else(PoisonError::into_inner).add(&totals);
     }
 }
 
@@ -325,6 +340,12 @@ impl Worker {
         shared
     }
 
+    /// What connections of all workers counted that ended.
+    pub(crate) fn ended_connections(&self) -> ConnectionTotals {
+        let tally = self.lock().tally.clone();
+        tally.ended()
+    }
+
     /// The machine's interfaces will never be known: links that were named are taken to exist.
     pub(crate) fn assume_links(&self) {
         let interfaces = self.lock().links.named_interfaces();
@@ -466,7 +487,8 @@ impl WorkerState {
     }
 
     fn forget(&mut self, handle: ConnectionHandle) {
-        if self.connections.get_mut(handle.0).and_then(Option::take).is_some() {
+        if let Some(connection) = self.connections.get_mut(handle.0).and_then(Option::take) {
+            self.tally.end(connection);
             self.live -= 1;
             self.tally.0.live.fetch_sub(1, Ordering::AcqRel);
         }

@@ -112,10 +112,10 @@ struct Changes {
 
 impl Changes {
     fn note(&mut self, at: Nanos, cell: Option<&str>, mode: Option<&str>) {
-        if let Some(cell) = cell.filter(|cell| self.cell.as_deref() != Some(cell)) {
-            if self.cell.replace(cell.to_owned()).is_some() {
-                self.events.push(Event { from: at, to: at, kind: EventKind::HandOver });
-            }
+        if let Some(cell) = cell.filter(|cell| self.cell.as_deref() != Some(cell))
+            && self.cell.replace(cell.to_owned()).is_some()
+        {
+            self.events.push(Event { from: at, to: at, kind: EventKind::HandOver });
         }
         if let Some(mode) = mode.filter(|mode| self.mode.as_deref() != Some(mode)) {
             self.mode = Some(mode.to_owned());

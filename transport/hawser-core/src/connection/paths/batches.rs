@@ -123,7 +123,7 @@ mod tests {
                 (0..33).filter(|at| at % 11 < 10).map(|at| batches.on_lost(now, at)).collect();
             assert_eq!(lost.iter().filter(|is_cause| **is_cause).count(), 1);
             assert!(!batches.allowed(now + Duration::from_secs(pause - 1), false));
-            now = now + Duration::from_secs(pause);
+            now += Duration::from_secs(pause);
         }
         assert!(batches.allowed(now, false));
     }
