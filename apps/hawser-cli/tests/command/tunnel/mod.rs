@@ -32,7 +32,7 @@ fn can_run() -> bool {
     let has = |tool: &&str| Command::new(tool).arg("--version").output().is_ok();
     let can = nix::unistd::geteuid().is_root()
         && std::path::Path::new("/dev/net/tun").exists()
-        && tools.iter().all(|tool| has(tool));
+        && tools.iter().all(has);
     if !can {
         eprintln!("skipped: needs root, /dev/net/tun, ip, python3, unshare and nsenter");
     }
