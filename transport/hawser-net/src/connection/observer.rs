@@ -71,6 +71,29 @@ pub struct ConnectionTotals {
 }
 
 impl ConnectionTotals {
+    /// Of one connection and its paths.
+    fn of(stats: &ConnectionStats, paths: impl Iterator<Item = PathStats>) -> Self {
+        let mut totals = ConnectionTotals {
+            connections: 1,
+            bytes_sent: stats.bytes_sent,
+            bytes_received: stats.bytes_received,
+            ..ConnectionTotals::default()
+        };
+        for path in paths {
+            totals.packets_sent += path.packets_sent;
+            totals.packets_lost += path.packets_lost;
+            totals.packets_spuriously_lost += path.packets_spuriously_lost;
+            totals.times_suspect += path.times_suspect;
+        }
+        totals
+    }
+
+    /// The same of one whose lock is held.
+    pub(crate) fn of_core(core: &hawser_core::Connection) -> Self {
+        let paths = core.past_paths().into_iter().chain(core.paths());
+        ConnectionTotals::of(&core.stats(), paths.filter_map(|path| core.path_stats(path.id)))
+    }
+
     /// Adds others.
     pub fn add(&mut self, other: &ConnectionTotals) {
         self.connections += other.connections;
@@ -86,19 +109,8 @@ impl ConnectionTotals {
 impl ConnectionSample {
     /// Returns what it counted: that of one connection. Of very many paths the oldest are forgotten.
     pub fn totals(&self) -> ConnectionTotals {
-        let mut totals = ConnectionTotals {
-            connections: 1,
-            bytes_sent: self.stats.bytes_sent,
-            bytes_received: self.stats.bytes_received,
-            ..ConnectionTotals::default()
-        };
-        for path in self.past_paths.iter().chain(&self.paths) {
-            totals.packets_sent += path.stats.packets_sent;
-            totals.packets_lost += path.stats.packets_lost;
-            totals.packets_spuriously_lost += path.stats.packets_spuriously_lost;
-            totals.times_suspect += path.stats.times_suspect;
-        }
-        totals
+        let paths = self.past_paths.iter().chain(&self.paths);
+        ConnectionTotals::of(&self.stats, paths.map(|path| path.stats))
     }
 }
 

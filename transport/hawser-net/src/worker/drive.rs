@@ -16,7 +16,7 @@ use super::load::{Load, PutOff, QUANTUM};
 use super::sockets::{ReadMore, Sent};
 use super::timers::Timers;
 use super::{Team, Worker, WorkerState};
-use crate::connection::{AttemptError, ConnectionShared, ConnectionState};
+use crate::connection::{AttemptError, ConnectionShared, ConnectionState, ConnectionTotals};
 use crate::links::LinkChange;
 use crate::receive_buffers::{ReceiveBuffers, SLOTS};
 use crate::socket::{LinkSocket, Message};
@@ -288,7 +288,7 @@ impl Driver {
         }
         if connection.core.is_drained() {
             self.timers.cancel(handle, &mut connection.scheduled);
-            state.forget(handle);
+            state.forget(handle, &ConnectionTotals::of_core(&connection.core));
             return;
         }
         let deadline = connection.deadline();

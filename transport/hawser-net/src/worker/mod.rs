@@ -44,7 +44,7 @@ pub(crate) use self::team::{Home, Team};
 use self::waiting_list::WaitingList;
 use crate::clock::Clock;
 use crate::connection::{
-    AttemptError, ConnectionObserver, ConnectionShared, ConnectionState, ConnectionTotals, EndpointPolicies,
+    AttemptError, ConnectionShared, ConnectionState, ConnectionTotals, EndpointPolicies,
 };
 use crate::interfaces::Interface;
 use crate::link_control::Controller;
@@ -95,9 +95,8 @@ impl Tally {
         *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn end(&self, connection: Arc<ConnectionShared>) {
-        let totals = ConnectionObserver(connection).sample().totals();
-        self.0.ended.lock().unwrap_or_else(PoisonError::into_inner).add(&totals);
+    fn end(&self, totals: &ConnectionTotals) {
+        self.0.ended.lock().unwrap_or_else(PoisonError::into_inner).add(totals);
     }
 }
 
@@ -486,9 +485,10 @@ impl WorkerState {
         }
     }
 
-    fn forget(&mut self, handle: ConnectionHandle) {
-        if let Some(connection) = self.connections.get_mut(handle.0).and_then(Option::take) {
-            self.tally.end(connection);
+    /// A connection is over, having counted this.
+    fn forget(&mut self, handle: ConnectionHandle, totals: &ConnectionTotals) {
+        if self.connections.get_mut(handle.0).and_then(Option::take).is_some() {
+            self.tally.end(totals);
             self.live -= 1;
             self.tally.0.live.fetch_sub(1, Ordering::AcqRel);
         }
