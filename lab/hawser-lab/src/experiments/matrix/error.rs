@@ -1,5 +1,7 @@
 //! What can go wrong with a matrix.
 
+use std::path::Path;
+
 use crate::data::sweep::SweepError;
 use crate::data::table::TableError;
 
@@ -54,4 +56,15 @@ pub enum MatrixError {
         /// The last.
         end: &'static str,
     },
+}
+
+impl MatrixError {
+    /// Returns the name and the text of a file with a grid.
+    pub(crate) fn read_plan(file: &Path) -> Result<(String, String), MatrixError> {
+        let name = file.display().to_string();
+        match std::fs::read_to_string(file) {
+            Ok(text) => Ok((name, text)),
+            Err(error) => Err(MatrixError::Plan { reason: format!("cannot read {name}: {error}") }),
+        }
+    }
 }

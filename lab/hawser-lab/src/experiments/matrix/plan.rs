@@ -73,9 +73,7 @@ impl Plan {
     /// # Errors
     /// [`MatrixError::Plan`]: it cannot be read, or is wrong; with the line where that is known.
     pub fn load(file: &Path) -> Result<Plan, MatrixError> {
-        let name = file.display().to_string();
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| MatrixError::Plan { reason: format!("cannot read {name}: {error}") })?;
+        let (name, text) = MatrixError::read_plan(file)?;
         Plan::read(&name, &text)
     }
 
