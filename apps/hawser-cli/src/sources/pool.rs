@@ -8,7 +8,7 @@ use hawser::source_of;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The part of a pool that one source may have: one in so many.
-const SHARE: usize = 8;
+pub(super) const SHARE: usize = 8;
 
 /// So many units of something, and how many each source has of them. Cheap to clone. There are never more entries than
 /// units that are taken or waited for.
