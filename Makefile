@@ -4,7 +4,7 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
-.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri mutations soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
+.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri mutations soak load advisories advisories-refresh sbom train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -65,9 +65,26 @@ mutations: ## bounds of docs/security.md are removed one after the other; the te
 soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security.md)
 	$(CARGO) build --locked --release -p hawser-cli
 	$(CARGO) build --locked --release -p hawser-sim --example soak --example attacks
+	$(CARGO) build --locked --release -p hawser --example siege
 	"$${CARGO_TARGET_DIR:-target}/release/examples/attacks"
+	"$${CARGO_TARGET_DIR:-target}/release/examples/siege" "$${CARGO_TARGET_DIR:-target}/release/hawser"
 	@scripts/soak --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" \
 		--courses "$${CARGO_TARGET_DIR:-target}/release/examples/soak"
+
+load: setup ## idle connections, handshakes, half-open ones and garbage, each with a victim: a table (docs/security.md)
+	$(CARGO) build --locked --release -p hawser-cli
+	$(CARGO) build --locked --release -p hawser --example siege
+	"$${CARGO_TARGET_DIR:-target}/release/examples/siege" "$${CARGO_TARGET_DIR:-target}/release/hawser" --load
+
+advisories: ## published vulnerabilities of dependencies, by a snapshot of the RustSec database; needs no network
+	@scripts/advisories
+
+advisories-refresh: ## a new snapshot (network)
+	@scripts/advisories --refresh-from-network
+
+sbom: ## what the command is built of: target/packages/hawser.cdx.json (CycloneDX)
+	@mkdir -p target/packages
+	@scripts/sbom >target/packages/hawser.cdx.json
 
 bench: bench-memory bench-sim bench-bulk bench-aggregate ## next to other stacks: goodput, CPU, aggregation, memory; the simulator (docs/benchmarks.md)
 
