@@ -351,6 +351,64 @@ pub(crate) const FORMS: &[Form] = &[
         mebibytes: 32,
     },
     Form {
+        name: "lines that are no records",
+        arguments: &["measure", "server", "--out", "FOLDER"],
+        alpn: b"hawser-measure",
+        prepare: nothing,
+        attack: |siege| {
+            Box::pin(async {
+                for _ in 0..8 {
+                    let client = Client::connect(siege.server, b"hawser-measure").await?;
+                    let (mut send, answer) = client.connection.open_bi().await?;
+                    let lines = [&b"\"upload\"\n"[..], &b"{}\n".repeat(100_000)].concat();
+                    let _ = tokio::time::timeout(Duration::from_secs(1), send.write_all(&lines)).await;
+                    siege.clients.push(client);
+                    siege.streams.push(send);
+                    siege.answers.push(answer);
+                }
+                Ok(())
+            })
+        },
+        check: content,
+        micros: HANDSHAKES,
+        mebibytes: 32,
+    },
+    Form {
+        name: "unknown frames without content",
+        arguments: SERVE,
+        alpn: H3,
+        prepare: nothing,
+        attack: |siege| Box::pin(async { siege.leave_open(4, 1, |_| [0x21, 0].repeat(500_000)).await }),
+        check: content,
+        micros: 100.0,
+        mebibytes: 32,
+    },
+    Form {
+        name: "requests for nothing",
+        arguments: SERVE,
+        alpn: H3,
+        prepare: nothing,
+        attack: |siege| {
+            Box::pin(async {
+                siege.connect(1 << 20, 16 << 20).await?;
+                for _ in 0..100 {
+                    let mut asked = Vec::new();
+                    for _ in 0..80 {
+                        asked.push(siege.clients[0].ask(&request(GET, "/none", &[])).await?);
+                    }
+                    for mut answer in asked {
+                        let _ = answer.read_to_end(1 << 16).await;
+                    }
+                }
+                Ok(())
+            })
+        },
+        check: content,
+        // A packet holds a dozen requests, and each is looked up and answered.
+        micros: 2_000.0,
+        mebibytes: 32,
+    },
+    Form {
         name: "garbage",
         arguments: SERVE,
         alpn: H3,
