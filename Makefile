@@ -53,7 +53,7 @@ test-packages: ## install the .deb in a root that is thrown away, serve and get 
 fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fuzz/README.md)
 	@scripts/fuzz $(FUZZ_TARGETS)
 
-fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolchain)
+fuzz-replay: ## every kept fuzz input once, and short random runs, one with a fresh seed (stable toolchain)
 	cd fuzz && $(CARGO) test --locked --release
 
 miri: ## the one line of unsafe code under Miri (nightly toolchain with the component miri): seconds, once its library is built
