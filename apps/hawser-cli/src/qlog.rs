@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use hawser_qlog::gaps::Gap;
 use hawser_qlog::trace::Side;
-use hawser_qlog::{ReadError, Study, Summary, page, read_file};
+use hawser_qlog::{Options, ReadError, Study, Summary, page, read_file};
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -45,6 +45,9 @@ pub(crate) struct View {
     /// Least length of gaps that are listed, in ms
     #[arg(long, value_name = "MS", default_value = "50", value_parser = positive)]
     least_gap: f64,
+    /// Call the path of this client address by a name of your own, such as that of its link; may be repeated
+    #[arg(long = "name", value_name = "ADDRESS=NAME", value_parser = named)]
+    names: Vec<(String, String)>,
     /// Explain the gap at this time, in seconds, or the nearest one; makes no page unless --out is there
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     at: Option<f64>,
@@ -57,6 +60,12 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+fn named(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(address, name)| !address.is_empty() && !name.is_empty());
+    let (address, name) = parts.ok_or("expected ADDRESS=NAME, such as 10.1.0.2=lte0")?;
+    Ok((address.to_owned(), name.to_owned()))
+}
+
 /// Runs the command.
 pub(crate) fn run(command: Qlog, output: Output) -> Result<(), Failure> {
     let Qlog::View(arguments) = command;
@@ -66,7 +75,8 @@ pub(crate) fn run(command: Qlog, output: Output) -> Result<(), Failure> {
         // A file that only looks like the other end's is no reason to fail.
         None => other_end(&arguments.file, first.side).and_then(|other| read_file(&other).ok()),
     };
-    let study = Study::new(first, second, arguments.least_gap);
+    let names = arguments.names.iter().cloned().collect();
+    let study = Study::new(first, second, Options { least_gap_ms: arguments.least_gap, names });
     for notice in study.notices() {
         output.remark(format_args!("hawser: {notice}"));
     }

@@ -39,8 +39,6 @@ pub(crate) struct Seen {
 struct Known {
     rates: Rates,
     paths: HashMap<u32, Rates>,
-    /// By link, part of the sums of links already.
-    carried: BTreeMap<String, (u64, u64)>,
     /// Whether it was there in the pass that runs.
     present: bool,
 }
@@ -65,6 +63,20 @@ impl Rates {
     }
 }
 
+/// Bytes sent and received over links, by their names.
+type LinkBytes = BTreeMap<String, (u64, u64)>;
+
+/// Adds what an endpoint counted. Connections that ended are part of it, also those that came and went between two looks.
+fn add_links(sums: &mut LinkBytes, counted: &ConnectionTotals, names: &Names) {
+    for (link, (sent, received)) in &counted.links {
+        let Some(name) = names.0.get(link) else { continue };
+        if sums.len() < MAX_LINKS || sums.contains_key(name) {
+            let sum = sums.entry(name.clone()).or_default();
+            *sum = (sum.0 + sent, sum.1 + received);
+        }
+    }
+}
+
 /// Remembers counters between two looks.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
@@ -74,8 +86,8 @@ pub(crate) struct Sampler {
     /// The same of each endpoint when it was looked at last, and of those that are gone.
     endpoints: HashMap<u32, ConnectionTotals>,
     gone: ConnectionTotals,
-    /// Bytes of each link, by name.
-    links: BTreeMap<String, (u64, u64)>,
+    /// Bytes of each link of endpoints that are gone, by name.
+    gone_links: LinkBytes,
     /// Names of links that each endpoint has or had.
     names: HashMap<u32, Names>,
     sampled: Option<Instant>,
@@ -107,10 +119,15 @@ impl Sampler {
             let last = self.endpoints.entry(watched.number).or_default();
             *last = largest(last, &self.counted);
         }
-        let gone = &mut self.gone;
+        let (gone, gone_links, names) = (&mut self.gone, &mut self.gone_links, &self.names);
         self.endpoints.retain(|number, counted| {
             let stays = endpoints.iter().any(|watched| watched.number == *number);
             if !stays {
+                if let Some(names) = names.get(number) {
+                    add_links(gone_links, counted, names);
+                }
+                // Their numbers mean nothing without the endpoint.
+                counted.links.clear();
                 gone.add(counted);
             }
             stays
@@ -127,7 +144,7 @@ impl Sampler {
     }
 
     fn totals(&self, connections: &[Connection]) -> Totals {
-        let mut counted = self.gone;
+        let mut counted = self.gone.clone();
         self.endpoints.values().for_each(|endpoint| counted.add(endpoint));
         let mut totals = Totals {
             connections: connections.len() as u64,
@@ -177,17 +194,6 @@ impl Sampler {
         known.paths = rates;
         connection.carried = carried(&sample, names);
         self.counted.add(&sample.totals());
-        for name_carried in connection.carried.iter().filter(|carried| names.is_link(&carried.name)) {
-            let Carried { name, bytes_sent, bytes_received } = name_carried;
-            if !self.links.contains_key(name) && self.links.len() == MAX_LINKS {
-                continue;
-            }
-            let counted = known.carried.entry(name.clone()).or_default();
-            let sum = self.links.entry(name.clone()).or_default();
-            sum.0 += bytes_sent.saturating_sub(counted.0);
-            sum.1 += bytes_received.saturating_sub(counted.1);
-            *counted = (counted.0.max(*bytes_sent), counted.1.max(*bytes_received));
-        }
         connection
     }
 
@@ -217,11 +223,17 @@ impl Sampler {
                 }
             }
         }
-        for (name, (sent, received)) in &self.links {
+        let mut sums = self.gone_links.clone();
+        for (number, counted) in &self.endpoints {
+            if let Some(names) = self.names.get(number) {
+                add_links(&mut sums, counted, names);
+            }
+        }
+        for (name, sum) in sums {
             let absent = || Link { name: name.clone(), kind: "unknown".to_owned(), ..Link::default() };
             let link = links.entry(name.clone()).or_insert_with(absent);
-            (link.bytes_sent, link.bytes_received) = (*sent, *received);
-            (link.rate_sent_bps, link.rate_received_bps) = rates.get(name).copied().unwrap_or_default();
+            (link.bytes_sent, link.bytes_received) = sum;
+            (link.rate_sent_bps, link.rate_received_bps) = rates.get(&name).copied().unwrap_or_default();
         }
         links.into_values().collect()
     }
@@ -243,10 +255,6 @@ impl Names {
             Some(_) => path.info.tuple.local.ip().to_string(),
             None => peer(path.info.tuple.remote),
         })
-    }
-
-    fn is_link(&self, name: &str) -> bool {
-        self.0.values().any(|known| known == name)
     }
 }
 
@@ -277,5 +285,15 @@ fn largest(before: &ConnectionTotals, now: &ConnectionTotals) -> ConnectionTotal
         packets_lost: before.packets_lost.max(now.packets_lost),
         packets_spuriously_lost: before.packets_spuriously_lost.max(now.packets_spuriously_lost),
         times_suspect: before.times_suspect.max(now.times_suspect),
+        links: largest_links(before, now),
     }
+}
+
+fn largest_links(before: &ConnectionTotals, now: &ConnectionTotals) -> BTreeMap<LinkId, (u64, u64)> {
+    let mut links = before.links.clone();
+    for (link, (sent, received)) in &now.links {
+        let known = links.entry(*link).or_default();
+        *known = (known.0.max(*sent), known.1.max(*received));
+    }
+    links
 }

@@ -14,6 +14,15 @@ const MAX_GAPS: usize = 200;
 /// A path that carried data so shortly before a gap is missed in it, in microseconds.
 const RECENT: u64 = 250_000;
 
+/// How traces are looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Least length of gaps that are listed, in ms.
+    pub least_gap_ms: f64,
+    /// Names of links by address of the client: paths are called after them.
+    pub names: BTreeMap<String, String>,
+}
+
 /// The traces of a connection on one time axis: that of the receiver, or of the sender where only its trace is there.
 #[derive(Debug)]
 pub struct Study {
@@ -24,6 +33,7 @@ pub struct Study {
     pub(crate) delivery: Delivery,
     gaps: Vec<Gap>,
     notices: Vec<String>,
+    names: BTreeMap<String, String>,
 }
 
 /// What there is to say, for programs.
@@ -69,10 +79,10 @@ pub struct PathSummary {
 }
 
 impl Study {
-    /// Of one trace, or of both ends of a connection. Gaps of at least `least_gap_ms` are listed, the longest 200 of them.
+    /// Of one trace, or of both ends of a connection. The longest 200 gaps are listed.
     ///
     /// A second trace of another connection is left out, which a notice says.
-    pub fn new(first: Trace, second: Option<Trace>, least_gap_ms: f64) -> Self {
+    pub fn new(first: Trace, second: Option<Trace>, options: Options) -> Self {
         let mut notices = Vec::new();
         let second = second.filter(|second| {
             let belongs = belongs(&first, second);
@@ -100,8 +110,8 @@ impl Study {
             (None, Some(sender)) => Delivery::acknowledged(sender),
             (None, None) => Delivery::default(),
         };
-        let mut study = Study { sender, receiver, shift_us, delivery, gaps: Vec::new(), notices };
-        let waits = study.delivery.longest((least_gap_ms * 1e3) as u64, MAX_GAPS);
+        let mut study = Study { sender, receiver, shift_us, delivery, gaps: Vec::new(), notices, names: options.names };
+        let waits = study.delivery.longest((options.least_gap_ms * 1e3) as u64, MAX_GAPS);
         study.gaps = gaps::explain(&study, &waits);
         study
     }
@@ -163,7 +173,8 @@ impl Study {
         let address = traces.filter_map(|trace| {
             let path = trace.paths.get(&id)?;
             let address = if trace.side == Side::Server { &path.remote } else { &path.local };
-            address.clone()
+            let address = address.as_ref()?;
+            Some(self.names.get(address).unwrap_or(address).clone())
         });
         match address.into_iter().next() {
             Some(address) => format!("path {id} ({address})"),
@@ -188,6 +199,13 @@ impl Study {
         let during = self.arrivals(from_us, to_us);
         let is_silent = |id: &u64| during.get(id).is_none_or(|count| *count == 0);
         before.into_iter().filter(|(id, count)| *count > 0 && is_silent(id)).map(|(id, _)| id).collect()
+    }
+
+    /// When a packet of the sender arrived, if the receiver saw it.
+    pub(crate) fn arrival_of(&self, path: u64, number: u64) -> Option<u64> {
+        let received = &self.receiver.as_ref()?.received;
+        let arrived = received.iter().find(|packet| (packet.path, packet.number) == (path, number));
+        arrived.map(|packet| packet.at_us)
     }
 
     /// How fast another path delivered in a time, taken from the packets that arrived.

@@ -43,27 +43,20 @@ pub(super) fn judge(study: &Study, wait: &Wait, sent: &[Transmission]) -> Verdic
             ),
         };
     }
-    let silent = silence(study, first, to);
     let again = sent.iter().find(|other| (other.path, other.number) == wait.ended_by);
     let again = again.map_or(String::new(), |other| {
         let after = length(other.sent_us - first.sent_us);
         format!("; sent again after {after}, on {}", study.path_name(other.path))
     });
-    match silent {
-        Some(change) => Verdict {
-            cause: Cause::PathSilent,
-            path: Some(first.path),
-            because: format!(
-                "{name} fell silent with the first missing bytes under way ({}){again}",
-                change.to
-            ),
-        },
-        None => Verdict {
-            cause: Cause::Loss,
-            path: Some(first.path),
-            because: format!("the packet with the first missing bytes was lost on {name}{again}"),
-        },
-    }
+    let late = study.arrival_of(first.path, first.number).map(|at| length(at as i64 - first.sent_us));
+    let (cause, because) = if silence(study, first, to).is_some() {
+        (Cause::PathSilent, format!("{name} fell silent with the first missing bytes under way{again}"))
+    } else if let Some(late) = late {
+        (Cause::SlowPath, format!("the first missing bytes took {late} on {name}{again}"))
+    } else {
+        (Cause::Loss, format!("the packet with the first missing bytes was lost on {name}{again}"))
+    };
+    Verdict { cause, path: Some(first.path), because }
 }
 
 /// Whether the path of a transmission was found to be silent before the gap ended.

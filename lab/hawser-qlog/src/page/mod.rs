@@ -26,7 +26,7 @@ mod tests {
             {\"time\":1,\"name\":\"packet_received\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\"packet_number\":1},\
             \"frames\":[{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":0,\"length\":5}]}}\n";
         let trace = crate::read(text.as_bytes(), "<b>").unwrap();
-        let page = page(&Study::new(trace, None, 50.0));
+        let page = page(&Study::new(trace, None, crate::study::Options::default()));
         assert_eq!(page.matches("</script>").count(), 2);
         assert!(!page.contains("<img") && !page.contains("<b>") && page.contains("\\u003c/script>"));
         for elsewhere in

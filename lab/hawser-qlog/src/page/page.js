@@ -3,7 +3,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const COLOURS = ["#2f6fde", "#e08a00", "#2a9d54", "#a04fd0", "#0e9aa7", "#d6455d", "#7a7f1d", "#8a6d5b"];
-const LEFT = 64, RIGHT = 8, TOP = 6, BOTTOM = 18;
+const LEFT = 74, RIGHT = 8, TOP = 6, BOTTOM = 18;
 const $ = (id) => document.getElementById(id);
 const end = data.end_us / 1e6;
 const gaps = data.summary.gaps;
@@ -283,7 +283,7 @@ function drawStates(area, panel) {
       context.globalAlpha = known === undefined ? 0.5 : known === null ? 1 : known;
       context.fillRect(left, top, wide, 12);
       context.globalAlpha = 1;
-      if (known === null) { context.fillStyle = area.tone("--text"); context.textAlign = "left"; context.fillText("silent", left + wide + 3, top + 10); }
+      if (known === null) { context.textAlign = "left"; if (wide > 40) { context.fillStyle = area.tone("--card"); context.fillText("silent", Math.max(LEFT, left) + 4, top + 10); } }
     });
     spans(path.congestion, (change, left, wide) => {
       if (change.to !== "recovery") return;
