@@ -237,9 +237,9 @@ fn link_gauges(encoder: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Res
         ),
         (
             "link_silent",
-            "Whether the link's busiest path is silent with data outstanding",
+            "Whether nothing comes over the link's busiest path although something should",
             None,
-            busiest(|path| f64::from(u8::from(path.state == PathState::Suspect))),
+            busiest(|path| f64::from(u8::from(path.is_silent()))),
         ),
     ];
     families

@@ -12,6 +12,13 @@ use crate::model::{Carried, Connection, Link, Path, Totals};
 
 /// Time constant of rates in seconds: a link that stops is seen to have stopped within half a second.
 const RATE_MEMORY: f64 = 0.2;
+/// The same for what a path usually brings.
+const USUAL_MEMORY: f64 = 2.0;
+/// A path that brought so much (bit/s) and nothing for so long (ms, and a few round trips), while others brought something just now,
+/// has stalled.
+const USUAL_LEAST: f64 = 64e3;
+const STALLED_AFTER: f64 = 400.0;
+const JUST_NOW: f64 = 200.0;
 /// Connections that a status lists; of more, the busiest.
 pub(crate) const MAX_LISTED: usize = 256;
 /// Links whose sums are kept.
@@ -49,6 +56,8 @@ struct Rates {
     counters: (u64, u64),
     sent: f64,
     received: f64,
+    /// Received in the last seconds.
+    usual: f64,
 }
 
 impl Rates {
@@ -57,7 +66,9 @@ impl Rates {
             let gain = 1.0 - (-elapsed / RATE_MEMORY).exp();
             let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 * 8.0 / elapsed;
             self.sent += gain * (rate(counters.0, self.counters.0) - self.sent);
-            self.received += gain * (rate(counters.1, self.counters.1) - self.received);
+            let received = rate(counters.1, self.counters.1);
+            self.received += gain * (received - self.received);
+            self.usual += (1.0 - (-elapsed / USUAL_MEMORY).exp()) * (received - self.usual);
         }
         self.counters = counters;
     }
@@ -191,6 +202,7 @@ impl Sampler {
                 ..described
             });
         }
+        mark_stalled(&mut connection.paths, &rates);
         known.paths = rates;
         connection.carried = carried(&sample, names);
         self.counted.add(&sample.totals());
@@ -258,6 +270,17 @@ impl Names {
     }
 }
 
+/// Marks paths that bring nothing while others of their connection do.
+fn mark_stalled(paths: &mut [Path], rates: &HashMap<u32, Rates>) {
+    let is_flowing = paths.iter().any(|path| path.silent_ms.is_some_and(|silent| silent < JUST_NOW));
+    for path in paths {
+        let usual = rates.get(&path.id).map_or(0.0, |rates| rates.usual);
+        let patience = STALLED_AFTER.max(3.0 * path.smoothed_rtt_ms);
+        let is_silent = path.silent_ms.is_some_and(|silent| silent > patience);
+        path.stalled = is_flowing && is_silent && usual > USUAL_LEAST;
+    }
+}
+
 /// A peer's address without its port, which changes with every socket.
 fn peer(address: SocketAddr) -> String {
     address.ip().to_canonical().to_string()
@@ -296,4 +319,25 @@ fn largest_links(before: &ConnectionTotals, now: &ConnectionTotals) -> BTreeMap<
         *known = (known.0.max(*sent), known.1.max(*received));
     }
     links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stalls_when_others_go_on_and_not_when_all_rest() {
+        let path =
+            |id, silent| Path { id, silent_ms: Some(silent), smoothed_rtt_ms: 40.0, ..Path::default() };
+        let busy = Rates { usual: 5e6, ..Rates::default() };
+        let rates = HashMap::from([(0, busy), (1, busy), (2, Rates::default())]);
+        let stalled = |first, second| {
+            let mut paths = vec![path(0, first), path(1, second), path(2, 900.0)];
+            mark_stalled(&mut paths, &rates);
+            paths.iter().map(|path| path.stalled).collect::<Vec<_>>()
+        };
+        assert_eq!(stalled(10.0, 500.0), [false, true, false], "the last one never brought anything");
+        assert_eq!(stalled(10.0, 300.0), [false, false, false]);
+        assert_eq!(stalled(500.0, 500.0), [false, false, false], "nothing is sent");
+    }
 }

@@ -154,7 +154,10 @@ impl Builder {
         let id = metrics.path_id.map(|id| id.whole()).or(path).unwrap_or(0);
         let Some(path) = self.path(id) else { return };
         let values = [
-            (&mut path.rtt, metrics.latest_rtt.or(metrics.smoothed_rtt.filter(|_| metrics.min_rtt.is_some()))),
+            (
+                &mut path.rtt,
+                metrics.latest_rtt.or(metrics.smoothed_rtt.filter(|_| metrics.min_rtt.is_some())),
+            ),
             (&mut path.window, metrics.congestion_window),
             (&mut path.in_flight, metrics.bytes_in_flight),
         ];

@@ -110,7 +110,8 @@ impl Study {
             (None, Some(sender)) => Delivery::acknowledged(sender),
             (None, None) => Delivery::default(),
         };
-        let mut study = Study { sender, receiver, shift_us, delivery, gaps: Vec::new(), notices, names: options.names };
+        let mut study =
+            Study { sender, receiver, shift_us, delivery, gaps: Vec::new(), notices, names: options.names };
         let waits = study.delivery.longest((options.least_gap_ms * 1e3) as u64, MAX_GAPS);
         study.gaps = gaps::explain(&study, &waits);
         study

@@ -12,10 +12,13 @@ function chart(id, links, height, unit, least, isStacked) {
   const tone = (name) => style.getPropertyValue(name).trim();
   const axis = { stroke: tone("--quiet"), grid: { stroke: tone("--line"), width: 1 }, ticks: { stroke: tone("--line"), width: 1 }, font: "11px system-ui, sans-serif" };
   // Where areas lie on each other, a value is that of all below it together: what is shown is the difference.
-  const shown = (plot, value, series, index) => {
-    if (value === null || index === null) return "";
+  // Without a pointer it is the last one.
+  const shown = (plot, value, series, pointed) => {
+    const index = pointed === null ? plot.data[0].length - 1 : pointed;
+    const at = plot.data[series][index];
+    if (at === null || at === undefined) return "-";
     const below = isStacked && series > 1 ? plot.data[series - 1][index] || 0 : 0;
-    return unit(value - below);
+    return unit(at - below);
   };
   const series = links.map((name) => ({ label: name, stroke: colour(name), width: isStacked ? 1 : 1.5, fill: isStacked ? colour(name) + "cc" : undefined,
     points: { show: false }, spanGaps: false, value: shown }));
@@ -24,8 +27,8 @@ function chart(id, links, height, unit, least, isStacked) {
     cursor: { sync: { key: "hawser" }, drag: { x: false, y: false } },
     legend: { live: true },
     scales: { x: { time: true }, y: { range: (plot, low, high) => [0, Math.max(least, high || 0) * 1.05] } },
-    axes: [{ ...axis, space: 70 }, { ...axis, size: 76, values: (plot, splits) => splits.map(unit) }],
-    series: [{ value: (plot, at) => (at ? new Date(at * 1000).toLocaleTimeString() : "") }, ...series],
+    axes: [{ ...axis, space: 80, size: 28, values: (plot, splits) => splits.map((at) => new Date(at * 1000).toLocaleTimeString()) }, { ...axis, size: 76, values: (plot, splits) => splits.map(unit) }],
+    series: [{ label: "at", value: (plot, at) => (at ? new Date(at * 1000).toLocaleTimeString() : "now") }, ...series],
     bands: isStacked ? links.slice(1).map((name, index) => ({ series: [index + 2, index + 1] })) : [],
   };
   $(id).replaceChildren();

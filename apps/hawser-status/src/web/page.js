@@ -76,6 +76,8 @@ function fill(table, head, rows) {
 
 const words = (text) => ({ text, kind: "words" });
 
+const isSilent = (path) => path.state === "suspect" || path.stalled === true;
+
 // The links, or the peers of a server: their paths together.
 function linksOf(status) {
   const rows = new Map();
@@ -89,7 +91,7 @@ function linksOf(status) {
       entry.sent += path.rate_sent_bps;
       entry.received += path.rate_received_bps;
       const busy = path.rate_sent_bps + path.rate_received_bps;
-      const state = path.state === "suspect" ? "SILENT" : path.state === "validating" ? "opening" : path.backup ? "backup" : "active";
+      const state = isSilent(path) ? "SILENT" : path.state === "validating" ? "opening" : path.backup ? "backup" : "active";
       if (entry.state !== "SILENT" && (busy > entry.best || state === "SILENT")) entry.state = state;
       if (busy > entry.best) { entry.best = busy; entry.path = path; }
     }
@@ -166,7 +168,7 @@ function showUsers(status) {
     const own = user.connections.map((id) => known.get(id)).filter(Boolean);
     const sum = (key) => own.reduce((total, connection) => total + connection[key], 0);
     const paths = own.flatMap((connection) => connection.paths);
-    const over = paths.map((path) => path.name + ": " + (path.state === "suspect" ? "SILENT" : rate(path.rate_sent_bps + path.rate_received_bps)));
+    const over = paths.map((path) => path.name + ": " + (isSilent(path) ? "SILENT" : rate(path.rate_sent_bps + path.rate_received_bps)));
     return [user.name, user.tunnels, user.most_tunnels, rate(sum("rate_sent_bps")), rate(sum("rate_received_bps")), words(over.slice(0, 8).join(", ")),
       words(user.connections.join(", "))];
   });
@@ -204,7 +206,7 @@ function onSample({ status, series, events: news }) {
   draw();
 }
 
-// Half-second points for the last two minutes, then one a second.
+// All points of the last minute, then one a second.
 function add(t, series) {
   const last = points[points.length - 1];
   if (last && t <= last.t) return;

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hawser_core::{ConnectionStats, PathError, PathInfo, PathStats, SetControllerError, Version};
-use hawser_policy::{Figures, LinkId, Message, PathId, PathStatus, PolicyError, PolicySpec, QueueView, Side, Time};
+use hawser_policy::{
+    Figures, LinkId, Message, PathId, PathStatus, PolicyError, PolicySpec, QueueView, Side, Time,
+};
 
 use super::path_events::PathEvents;
 use super::{ConnectionShared, Phase};

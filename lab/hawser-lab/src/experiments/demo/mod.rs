@@ -246,7 +246,7 @@ impl Player<'_> {
 
     /// Looks at the traces of Hawser's run.
     fn study(&self, carrier: &Carrier) {
-        let link = |(index, link): (usize, &hawser_scenario::LinkSpec)| {
+        let link = |(index, link): (usize, &hawser_scenario::ScenarioLink)| {
             Some((self.stage.client_address(index)?, link.name.clone()))
         };
         let names: Vec<(String, String)> = self.scenario.links.iter().enumerate().filter_map(link).collect();
