@@ -4,7 +4,7 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
-.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
+.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri mutations soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -58,6 +58,9 @@ fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolc
 
 miri: ## the one line of unsafe code under Miri (nightly toolchain with the component miri): seconds, once its library is built
 	cd miri && $(CARGO) +nightly miri test --locked --lib
+
+mutations: ## bounds of docs/security.md are removed one after the other; the test of each must notice (scripts/mutations.toml)
+	@scripts/mutation-check
 
 soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security.md)
 	$(CARGO) build --locked --release -p hawser-cli
