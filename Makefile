@@ -4,7 +4,8 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
-.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri mutations soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
+# Every target with a line of help, and those without.
+.PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -12,12 +13,16 @@ help: ## list the targets
 setup: ## install what building and testing need (Debian, Ubuntu; as root), or say what is missing
 	@scripts/setup
 
-build: setup ## build the command, optimised
+web: ## fetch uPlot, with which the status page draws, by its lock file; the next build embeds it (npm)
+	@scripts/web
+
+build: setup ## build the command, optimised; with charts in the status page after `make web`
+	@scripts/web --check || true
 	$(CARGO) build --locked --release -p hawser-cli
 
-demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alone and together
+demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alone and together; DEMO="--http 127.0.0.1:9090" to watch it
 	$(CARGO) build --locked --release -p hawser-cli -p hawser-lab
-	@"$${CARGO_TARGET_DIR:-target}/release/hawser-demo"
+	@"$${CARGO_TARGET_DIR:-target}/release/hawser-demo" $(DEMO)
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 

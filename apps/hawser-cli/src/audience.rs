@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
     ("Watch it run, and set it up", &["top", "ctl", "doctor", "pin", "generate"]),
     (
         "Measure links, and study transports",
-        &["perf", "measure", "trace", "sim", "emu", "scenario", "lab", "policies"],
+        &["perf", "measure", "trace", "qlog", "sim", "emu", "scenario", "lab", "policies"],
     ),
 ];
 

@@ -54,6 +54,7 @@ mod profile;
 mod progress;
 mod proxy;
 mod put;
+mod qlog;
 mod report;
 mod scenario_table;
 mod serve;
@@ -163,6 +164,9 @@ enum Command {
     /// Check scenario files
     #[command(subcommand)]
     Scenario(emulate::ScenarioCommand),
+    /// Look at qlog traces of connections: one page, gaps in delivery and their causes
+    #[command(subcommand)]
+    Qlog(qlog::Qlog),
     /// Inspect link traces: statistics, plots, conversion to scenarios
     #[command(subcommand)]
     Trace(trace::TraceCommand),
@@ -197,6 +201,7 @@ pub fn run(mut registry: Registry) -> ExitCode {
             | Command::Lab(_)
             | Command::Pin(_)
             | Command::Policies(_)
+            | Command::Qlog(_)
             | Command::Scenario(_)
             | Command::Sim(_)
             | Command::Trace(_)
@@ -246,6 +251,7 @@ fn carry_out(command: Command, mut registry: Registry, output: Output) -> Result
         Command::Lab(command) => lab::experiment(&command.command, registry, output),
         Command::Scenario(command) => emulate::scenario(&command, registry, output),
         Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(registry)), output),
+        Command::Qlog(command) => qlog::run(command, output).map(|()| ExitCode::SUCCESS),
         Command::Trace(command) => trace::run(command, output),
         command => transfer_data(command, registry, output).map(|()| ExitCode::SUCCESS),
     }
@@ -299,6 +305,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             | Command::Lab(_)
             | Command::Pin(_)
             | Command::Policies(_)
+            | Command::Qlog(_)
             | Command::Scenario(_)
             | Command::Sim(_)
             | Command::Trace(_) => Ok(()),

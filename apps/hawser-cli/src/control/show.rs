@@ -153,7 +153,7 @@ fn connection(connection: &Connection) -> String {
 fn path_line(path: &Path) -> String {
     let state = match (path.state, path.backup) {
         (PathState::Validating, _) => "opening",
-        (PathState::Suspect, _) => "SILENT",
+        _ if path.is_silent() => "SILENT",
         (PathState::Active, true) => "backup",
         (PathState::Active, false) => "active",
     };
