@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hawser_gateway::client::{GatewayClient, IpTunnel, OpenError};
 use hawser_gateway::pools::Pools;
 use hawser_gateway::server::{Device, IpCounters, IpNetwork};
-use hawser_masque::flows::Class;
+use hawser_masque::flows::{Class, Verdict};
 use hawser_masque::packet::{self, ICMP, UDP};
 
 use crate::support::Setup;
@@ -57,6 +57,9 @@ impl Behind {
 }
 
 /// A UDP packet without checksums, which nobody on the way looks at.
+const REAL_TIME: Verdict = Verdict { class: Class::RealTime, flow: 0, number: 0 };
+const BULK: Verdict = Verdict { class: Class::Bulk, flow: 0, number: 0 };
+
 fn udp(source: IpAddr, destination: &str, length: usize) -> Vec<u8> {
     let (IpAddr::V4(source), Ok(IpAddr::V4(destination))) = (source, destination.parse()) else {
         panic!("IPv4 only");
@@ -97,7 +100,7 @@ async fn packets_travel_both_ways_small_and_large() {
     // The larger one fits no packet: it takes the stream.
     for length in [100, 20_000] {
         let packet = udp(own, "127.0.0.1", length);
-        tunnel.sender.send(&packet, Class::RealTime);
+        tunnel.sender.send(&packet, &REAL_TIME);
         assert_eq!(behind.packet().await, packet);
         let answer = {
             let mut answer = udp("127.0.0.1".parse().unwrap(), "10.118.0.2", length);
@@ -122,15 +125,15 @@ async fn what_is_not_allowed_is_dropped_counted_and_answered() {
     let own = alice.addresses[0];
     assert_ne!(own, bob.addresses[0]);
     // From an address that is another client's.
-    alice.sender.send(&udp(bob.addresses[0], "127.0.0.1", 10), Class::Bulk);
+    alice.sender.send(&udp(bob.addresses[0], "127.0.0.1", 10), &BULK);
     behind.until(|counters| counters.spoofed == 1).await;
     let mut cut = udp(own, "127.0.0.1", 10);
     cut.pop();
-    alice.sender.send(&cut, Class::Bulk);
+    alice.sender.send(&cut, &BULK);
     behind.until(|counters| counters.malformed == 1).await;
     // To another client, and to an address that the rules deny.
     for destination in [bob.addresses[0].to_string(), "10.0.0.1".to_owned()] {
-        alice.sender.send(&udp(own, &destination, 10), Class::Bulk);
+        alice.sender.send(&udp(own, &destination, 10), &BULK);
         let answer = receive(&mut alice).await;
         let read = packet::read(&answer).unwrap();
         assert_eq!((read.protocol, read.source.to_string()), (ICMP, destination));

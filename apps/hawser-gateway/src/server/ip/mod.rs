@@ -181,8 +181,8 @@ impl IpNetwork {
 
 impl IpClient {
     fn send(&self, now: std::time::Duration, bytes: &[u8], packet: &Packet) {
-        let class = self.flows.lock().unwrap_or_else(PoisonError::into_inner).class(now, bytes, packet);
-        self.sender.send(bytes, &crate::datagrams::info(class));
+        let verdict = self.flows.lock().unwrap_or_else(PoisonError::into_inner).judge(now, bytes, packet);
+        self.sender.send(bytes, &verdict);
     }
 
     /// Tells the client that a packet goes nowhere, so often and no more.
