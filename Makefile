@@ -4,7 +4,7 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
-.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
+.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim bench-tunnel interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -85,6 +85,10 @@ bench-aggregate: bench-build ## downloads over emulated links, one of them dying
 
 bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
+
+bench-tunnel: setup ## `hawser tunnel` next to one link alone and the kernel's MPTCP over emulated links (docs/tunnel.md; as root); ROUNDS=5
+	$(CARGO) build --locked --release -p hawser-cli
+	@scripts/bench-tunnel "$${CARGO_TARGET_DIR:-target}/release/hawser" --rounds $${ROUNDS:-5}
 
 bench-sim: bench-build ## the simulator: speed, where its time goes, memory, sweeps
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench sim

@@ -184,13 +184,25 @@ def silent(row):
     say("longest stretch without a byte, down", longest, unit="s", rates=[round(count * 8e-5, 1) for count in bins[:260]])
 
 
+def received():
+    """Bytes that have come over all links."""
+    lines = open("/proc/net/dev").read().splitlines()
+    return sum(int(line.split(":")[1].split()[0]) for line in lines if line.strip()[:3] in ("a0:", "b0:"))
+
+
 def unread():
-    held = []
+    """Downloads that nobody reads, once they have filled the buffers on their way."""
+    held, begun = [], time.monotonic()
     for _ in range(UNREAD):
         connection = connect()
         connection.sendall(b"s")
         held.append(connection)
-    time.sleep(2)
+    rate = None
+    while time.monotonic() < begun + 60 and (rate is None or rate > 1e6):
+        before = received()
+        time.sleep(1)
+        rate = (received() - before) * 8
+    say(f"{UNREAD} unread downloads have filled their buffers", time.monotonic() - begun, unit="s")
     begun = time.monotonic()
     with connect():
         say(f"another connection opens, {UNREAD} downloads unread", time.monotonic() - begun, unit="s")
