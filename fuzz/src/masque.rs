@@ -119,6 +119,10 @@ fn packet(bytes: &[u8]) {
         assert_eq!((back.source, back.destination), (read.destination, read.source));
         assert!(packet::unreachable(&answer, &back, why).is_none());
     }
+    if let Some(clamped) = packet::clamp_mss(bytes, &read, 1_240) {
+        assert_eq!(packet::is_transport_sound(&clamped, &read), packet::is_transport_sound(bytes, &read));
+        assert!(packet::clamp_mss(&clamped, &read, 1_240).is_none());
+    }
     let Some(segment) = packet::segment(bytes, &read) else { return };
     if let Some(reset) = packet::reset(&read, &segment) {
         let back = packet::read(&reset).expect("a sound reset");

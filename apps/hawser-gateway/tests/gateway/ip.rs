@@ -98,9 +98,9 @@ async fn packets_travel_both_ways_small_and_large() {
     assert_eq!(tunnel.addresses, ["10.118.0.2", "fd00::2"].map(|text| text.parse::<IpAddr>().unwrap()));
     let own = tunnel.addresses[0];
     // The larger one fits no packet: it takes the stream.
-    for length in [100, 20_000] {
+    for (number, length) in [(0, 100), (1, 20_000)] {
         let packet = udp(own, "127.0.0.1", length);
-        tunnel.sender.send(&packet, &REAL_TIME);
+        tunnel.sender.send(&packet, &Verdict { number, ..REAL_TIME });
         assert_eq!(behind.packet().await, packet);
         let answer = {
             let mut answer = udp("127.0.0.1".parse().unwrap(), "10.118.0.2", length);
@@ -114,6 +114,65 @@ async fn packets_travel_both_ways_small_and_large() {
     behind.network.deliver(b"nothing");
     let counters = behind.network.counters();
     assert_eq!((counters.up, counters.down, counters.unknown, counters.malformed), (2, 2, 1, 1));
+}
+
+/// A SYN that asks for segments of 1,460 bytes; its sum is not looked at here.
+fn syn(source: IpAddr, destination: &str) -> Vec<u8> {
+    let mut packet = udp(source, destination, 16);
+    packet[9] = packet::TCP;
+    packet[20..44].copy_from_slice(&[
+        0x10, 0, 0, 53, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 1, 0, 0, 0, 0, 0, 2, 4, 5, 180,
+    ]);
+    packet
+}
+
+#[tokio::test]
+async fn connections_through_the_tunnel_send_segments_that_fit() {
+    let behind = Behind::new();
+    let setup = Setup::start_with(transport(), Some(behind.network.clone())).await;
+    let mut tunnel = client(&setup, &setup.key).await.ip(&[]).await.unwrap();
+    let segments = |packet: &[u8]| u16::from_be_bytes([packet[42], packet[43]]);
+    tunnel.sender.send(&syn(tunnel.addresses[0], "127.0.0.1"), &REAL_TIME);
+    let asked = segments(&behind.packet().await);
+    assert!((1_200..=1_360).contains(&asked), "{asked}");
+    behind.network.deliver(&syn("127.0.0.1".parse().unwrap(), "10.118.0.2"));
+    let answered = segments(&receive(&mut tunnel).await);
+    assert!((1_200..=1_360).contains(&answered), "{answered}");
+}
+
+#[tokio::test]
+async fn marks_of_congestion_and_service_arrive_as_they_were_sent() {
+    let behind = Behind::new();
+    let setup = Setup::start_with(transport(), Some(behind.network.clone())).await;
+    let mut tunnel = client(&setup, &setup.key).await.ip(&[]).await.unwrap();
+    // EF and ECT(1), AF41 and CE.
+    for (number, mark) in [(0, 46 << 2 | 1), (1, 34 << 2 | 3)] {
+        let mut packet = udp(tunnel.addresses[0], "127.0.0.1", 100);
+        packet[1] = mark;
+        tunnel.sender.send(&packet, &Verdict { number, ..REAL_TIME });
+        assert_eq!(behind.packet().await, packet);
+        let mut answer = udp("127.0.0.1".parse().unwrap(), "10.118.0.2", 100);
+        answer[1] = mark;
+        behind.network.deliver(&answer);
+        assert_eq!(receive(&mut tunnel).await, answer);
+    }
+}
+
+#[tokio::test]
+async fn a_packet_that_comes_twice_is_handed_on_once() {
+    let behind = Behind::new();
+    let setup = Setup::start_with(transport(), Some(behind.network.clone())).await;
+    let tunnel = client(&setup, &setup.key).await.ip(&[]).await.unwrap();
+    let own = tunnel.addresses[0];
+    for number in [0, 0, 1, 1, 2] {
+        let packet = udp(own, "127.0.0.1", 100 + number);
+        let verdict = Verdict { number: u32::try_from(number).unwrap(), ..REAL_TIME };
+        tunnel.sender.send(&packet, &verdict);
+    }
+    for number in 0..3 {
+        assert_eq!(behind.packet().await, udp(own, "127.0.0.1", 100 + number));
+    }
+    assert_eq!(behind.network.counters().up, 3);
 }
 
 #[tokio::test]
