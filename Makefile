@@ -4,8 +4,12 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
+<<<<<<< HEAD
+# Every target with a line of help, and those without.
 # Every target with a line of help, and those without.
 .PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
+=======
+>>>>>>> tunnel
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -93,6 +97,10 @@ bench-aggregate: bench-build ## downloads over emulated links, one of them dying
 
 bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
+
+bench-tunnel: setup ## `hawser tunnel` next to one link alone and the kernel's MPTCP over emulated links (docs/tunnel.md; as root); ROUNDS=5
+	$(CARGO) build --locked --release -p hawser-cli
+	@scripts/bench-tunnel "$${CARGO_TARGET_DIR:-target}/release/hawser" --rounds $${ROUNDS:-5}
 
 bench-sim: bench-build ## the simulator: speed, where its time goes, memory, sweeps
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench sim
