@@ -16,6 +16,9 @@ pub(super) struct ListText {
     /// The page of deviations that name none.
     pub(super) page: Option<String>,
     pub(super) system: Spanned<BTreeMap<String, String>>,
+    /// What is used by default in its runs, by the field of scenarios.
+    #[serde(default)]
+    pub(super) defaults: BTreeMap<Spanned<String>, String>,
     #[serde(default)]
     pub(super) policies: BTreeMap<Spanned<String>, Value>,
     /// Lists of policies.
