@@ -85,6 +85,10 @@ pub(crate) struct Serve {
     /// Most bytes that all uploads together may add to the folder while the server runs (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64G", requires = "allow_put")]
     upload_quota: u64,
+    /// Most of these bytes that one address (of IPv6: one /64) may add without a key of --put-key (suffixes k, M, G; 0: no limit).
+    /// Default: an eighth of --upload-quota, but a file of --max-upload in any case
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "allow_put")]
+    upload_share: Option<u64>,
     /// Serve and list names that begin with a dot, too
     #[arg(long)]
     hidden: bool,
@@ -159,7 +163,7 @@ pub(crate) async fn run(
         keys: put_keys(&arguments)?,
         replace: !arguments.no_replace,
         max_upload: Some(arguments.max_upload).filter(|most| *most > 0),
-        upload_quota: Quota::new(Some(arguments.upload_quota).filter(|most| *most > 0)),
+        upload_quota: quota(&arguments),
         hidden: arguments.hidden,
     };
     let site =
@@ -264,6 +268,17 @@ async fn refuse_all(endpoint: &Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         incoming.refuse();
     }
+}
+
+/// What uploads may take, all together and those of one address.
+fn quota(arguments: &Serve) -> Quota {
+    let limited = |bytes: u64| Some(bytes).filter(|bytes| *bytes > 0);
+    let quota = limited(arguments.upload_quota);
+    let share = match arguments.upload_share {
+        Some(share) => limited(share),
+        None => quota.map(|quota| (quota / 8).max(arguments.max_upload)),
+    };
+    Quota::new(quota).with_share(share)
 }
 
 /// Removes what an earlier run left of uploads. In the background: a large tree takes its time.

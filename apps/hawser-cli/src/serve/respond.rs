@@ -313,13 +313,14 @@ async fn store(
     stream: &mut Stream,
     stored: &mut u64,
 ) -> Reply {
-    let Some(_permit) = share.upload() else {
+    let Some(seat) = share.upload(Instant::now().into()) else {
         let text = "too many uploads at the same time; try again later";
         return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
     };
     let begin = {
         let (server, uri, headers) = (server.clone(), request.uri().clone(), request.headers().clone());
-        tokio::task::spawn_blocking(move || server.site.begin_upload(&uri, &headers)).await
+        let source = share.source();
+        tokio::task::spawn_blocking(move || server.site.begin_upload(source, &uri, &headers)).await
     };
     let mut upload = match begin {
         Ok(Ok(upload)) => upload,
@@ -329,7 +330,15 @@ async fn store(
     let mut gathered = Vec::new();
     let mut pace = Pace::new(Instant::now().into());
     loop {
-        let data = match pace.keep(stream.recv_data()).await {
+        let received = tokio::select! {
+            received = pace.keep(stream.recv_data()) => received,
+            () = seat.displaced() => {
+                keep(server, upload, gathered).await;
+                let text = "others wait for the place of this upload, which was too slow; try again later";
+                return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
+            }
+        };
+        let data = match received {
             Ok(Ok(Some(mut data))) => data.copy_to_bytes(data.remaining()),
             Ok(Ok(None)) => break,
             Ok(Err(error)) => {
@@ -343,6 +352,7 @@ async fn store(
         };
         *stored += data.len() as u64;
         pace.count(Instant::now().into(), data.len());
+        seat.count(data.len());
         gathered.extend_from_slice(&data);
         if gathered.len() >= BLOCK {
             upload = match write(upload, std::mem::take(&mut gathered)).await {

@@ -320,6 +320,7 @@ impl Worker {
         tuple: FourTuple,
     ) -> Arc<ConnectionShared> {
         let number = state.tally.0.adopted.fetch_add(1, Ordering::Relaxed) + 1;
+        connection.core.set_memory_waker(Mailbox::waker_for(&self.mailbox, handle));
         let shared = Arc::new(ConnectionShared::new(
             handle,
             number,
