@@ -4,7 +4,7 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
-.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri mutations soak load advisories advisories-refresh sbom train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
+.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri mutations soak load advisories advisories-refresh sbom train train-ride train-sscc prelearn-4d-map prelearn-dqn clean # Every target with a line of help, and those without. $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -12,12 +12,16 @@ help: ## list the targets
 setup: ## install what building and testing need (Debian, Ubuntu; as root), or say what is missing
 	@scripts/setup
 
-build: setup ## build the command, optimised
+web: ## fetch uPlot, with which the status page draws, by its lock file; the next build embeds it (npm)
+	@scripts/web
+
+build: setup ## build the command, optimised; with charts in the status page after `make web`
+	@scripts/web --check || true
 	$(CARGO) build --locked --release -p hawser-cli
 
-demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alone and together
+demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alone and together; DEMO="--http 127.0.0.1:9090" to watch it
 	$(CARGO) build --locked --release -p hawser-cli -p hawser-lab
-	@"$${CARGO_TARGET_DIR:-target}/release/hawser-demo"
+	@"$${CARGO_TARGET_DIR:-target}/release/hawser-demo" $(DEMO)
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
@@ -105,6 +109,10 @@ bench-aggregate: bench-build ## downloads over emulated links, one of them dying
 
 bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
+
+bench-tunnel: setup ## `hawser tunnel` next to one link alone and the kernel's MPTCP over emulated links (docs/tunnel.md; as root); ROUNDS=5
+	$(CARGO) build --locked --release -p hawser-cli
+	@scripts/bench-tunnel "$${CARGO_TARGET_DIR:-target}/release/hawser" --rounds $${ROUNDS:-5}
 
 bench-sim: bench-build ## the simulator: speed, where its time goes, memory, sweeps
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench sim

@@ -92,7 +92,7 @@ impl Tally {
     /// What connections counted that ended.
     pub(crate) fn ended(&self) -> ConnectionTotals {
         // Nothing panics while it holds the lock.
-        *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn end(&self, totals: &ConnectionTotals) {
