@@ -4,7 +4,8 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
-.PHONY: book install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri mutations soak load advisories advisories-refresh sbom train train-ride train-sscc prelearn-4d-map prelearn-dqn clean # Every target with a line of help, and those without. $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
+# Every target with a line of help, and those without.
+.PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
