@@ -8,7 +8,7 @@
 //! Each form starts a server of its own on loopback, and ends it. Printed are what the attackers sent, the CPU time of the
 //! server for each of their packets, the memory that it holds more for each of their bytes, and the longest that a victim
 //! waited. Ends with 1 if a victim waited for a second, or a figure is above its bound; what is allowed beyond 100 µs and 100
-//! bytes has its reason beside the form. docs/security.md has the table.
+//! bytes has its reason next to the form. docs/security.md has the table.
 
 mod client;
 mod forms;

@@ -1,6 +1,6 @@
 //! What typical exchanges take: datagrams and bytes of each end, and round trips.
 //!
-//! The figures stand in `efficiency.txt`, and a change of any of them fails here: whoever changes what is sent sees what it costs, or
+//! The figures stand in `efficiency.txt`, and a change of any of them fails here: a change of what is sent shows what it costs, or
 //! saves. `HAWSER_UPDATE_SNAPSHOTS=1 cargo test -p hawser-core efficiency` writes the file; the commit says why.
 
 use std::fmt::Write as _;
