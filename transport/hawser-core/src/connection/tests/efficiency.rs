@@ -139,13 +139,13 @@ fn line(name: &str, pair: &Pair, before: usize, time: Duration) -> String {
     };
     let (up, down) = (of(Side::Client), of(Side::Server));
     let round_trips = time.as_secs_f64() / (2.0 * DELAY.as_secs_f64());
-    format!("{name:46}{:6}{:9}{:6}{:9}{round_trips:8.1}", up.0, up.1, down.0, down.1)
+    format!("{name:46}{:6}{:9}{:6}{:9}{round_trips:13.1}", up.0, up.1, down.0, down.1)
 }
 
 #[test]
 fn efficiency_is_as_it_was() {
     let mut table = format!(
-        "{:46}{:>6}{:>9}{:>6}{:>9}{:>8}\n",
+        "{:46}{:>6}{:>9}{:>6}{:>9}{:>13}\n",
         "exchange", "up", "bytes", "down", "bytes", "round trips"
     );
     for (name, begin) in HANDSHAKES {
