@@ -8,7 +8,9 @@ use clap::Args;
 use hawser_lab::data::sweep::{Progress, RunSettings, Shard};
 use hawser_lab::data::table::write_file;
 use hawser_lab::experiments::lists;
-use hawser_lab::experiments::verify::{self, List, Settings, Verification, VerifyError, default_folder};
+use hawser_lab::experiments::verify::{
+    self, List, Settings, Verdicts, Verification, VerifyError, default_folder,
+};
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -30,6 +32,7 @@ verdicts (verdicts.json); scripts/recompute-verify DIR computes them again. docs
 Examples:
   hawser lab verify seam
   hawser lab verify my-list.toml              a list of your own
+  hawser lab verify --all --seeds 1           every list, briefly
   hawser lab verify seam --as minrtt          a negative control: its orderings have to fall short
   hawser lab verify seam --full --html page/ --json | jq '.items[] | {id, value, verdict}'";
 
@@ -83,8 +86,11 @@ impl Which {
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Verify {
     /// The list
-    #[arg(value_name = "LIST", help = names())]
-    list: String,
+    #[arg(value_name = "LIST", help = names(), required_unless_present = "all")]
+    list: Option<String>,
+    /// Every list, one after the other, with an overview at the end
+    #[arg(long, conflicts_with_all = ["list", "items", "substitute", "out", "html"])]
+    all: bool,
     #[command(flatten)]
     which: Which,
     /// Folder for the runs. Default: lab-results/NAME, with what differs from the default behind the name
@@ -122,7 +128,35 @@ pub(crate) struct FigureArguments {
 }
 
 pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) -> Result<ExitCode, Failure> {
-    let list = lists::find(&arguments.list).map_err(failure)?;
+    let names = match &arguments.list {
+        Some(name) => vec![name.clone()],
+        None => lists::names().into_iter().map(str::to_owned).collect(),
+    };
+    let mut all = Vec::new();
+    for name in &names {
+        let Some(verdicts) = one(arguments, name, registry, output)? else {
+            return Ok(ExitCode::from(Exit::Signal as u8));
+        };
+        all.push(verdicts);
+    }
+    match (arguments.all, output.json) {
+        (true, true) => Channel::Stdout.print(&all),
+        (true, false) => print(verify::overview(&all).trim_end()),
+        (false, true) => all.iter().for_each(|verdicts| Channel::Stdout.print(verdicts)),
+        (false, false) => {}
+    }
+    let is_good = all.iter().all(Verdicts::is_good);
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(Exit::Failure as u8) })
+}
+
+/// Verifies a list and prints its table. None: stopped before all runs were made.
+fn one(
+    arguments: &Verify,
+    name: &str,
+    registry: &Arc<Registry>,
+    output: Output,
+) -> Result<Option<Verdicts>, Failure> {
+    let list = lists::find(name).map_err(failure)?;
     let (verification, folder) = arguments.which.open(registry, list, arguments.out.as_deref())?;
     let verification = Arc::new(verification);
     if arguments.fresh {
@@ -135,7 +169,7 @@ pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) 
     if summary.stopped {
         let left = summary.missing;
         remark(format_args!("hawser: stopped with {left} runs left; the same command goes on with them"));
-        return Ok(ExitCode::from(Exit::Signal as u8));
+        return Ok(None);
     }
     let (verdicts, kept) = verify::judge(&verification, &folder).map_err(failure)?;
     if let Some(html) = &arguments.html {
@@ -145,9 +179,7 @@ pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) 
         write_file(&page, text.as_bytes()).map_err(|error| Failure::of_table(&error))?;
         output.remark(format_args!("hawser: {}", page.display()));
     }
-    if output.json {
-        Channel::Stdout.print(&verdicts);
-    } else {
+    if !output.json {
         print(verify::table(&verdicts, width()).trim_end());
         output.remark(format_args!(
             "hawser: {} runs now in {:.0} s, {} before, kept in {}",
@@ -157,7 +189,7 @@ pub(crate) fn run(arguments: &Verify, registry: &Arc<Registry>, output: Output) 
             folder.display()
         ));
     }
-    Ok(if verdicts.is_good() { ExitCode::SUCCESS } else { ExitCode::from(Exit::Failure as u8) })
+    Ok(Some(verdicts))
 }
 
 /// Columns of the terminal.

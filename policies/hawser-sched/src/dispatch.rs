@@ -12,6 +12,9 @@ pub enum Redirect {
     /// Another path takes it, and the turn of the full one goes on afterwards: no window stays empty.
     #[default]
     Free,
+    /// Another path takes it where the *window* is full; where the path is only paced, the packet waits for its release. So
+    /// shares hold as long as windows have room, as in the thesis, whose senders are not paced.
+    Window,
     /// Another path takes it, and the turn of the full one is shortened by it.
     ConsumeCredit,
     /// It waits.
@@ -20,13 +23,17 @@ pub enum Redirect {
 
 impl Redirect {
     pub(crate) fn parameter() -> ParameterInfo {
-        ParameterInfo::choice("redirect", ["free", "consume", "off"])
-            .meaning("what becomes of a packet whose path is full: another one takes it, at its expense, or it waits")
+        ParameterInfo::choice("redirect", ["free", "window", "consume", "off"])
+            .meaning(
+                "what becomes of a packet whose path is full: another one takes it (free), only if the window is full and \
+                 not just paced (window), at the expense of the full one's turn (consume), or it waits (off)",
+            )
             .source("Li 2024, section 3.3, and the author's code")
     }
 
     pub(crate) fn read(parameters: &Parameters) -> Self {
         match parameters.choice("redirect") {
+            "window" => Redirect::Window,
             "consume" => Redirect::ConsumeCredit,
             "off" => Redirect::Off,
             _ => Redirect::Free,
@@ -82,7 +89,13 @@ impl Dispatch {
             return Decision::Send(Assignment { max_bytes, tag: tag(step, false), ..Assignment::next(id) });
         }
         let release = path.and_then(|path| path.next_release);
-        if self.redirect == Redirect::Off {
+        let is_only_paced = |path: &PathView| release.is_some() && path.window_left() >= datagram(path);
+        let waits = match self.redirect {
+            Redirect::Off => true,
+            Redirect::Window => path.is_some_and(is_only_paced),
+            Redirect::Free | Redirect::ConsumeCredit => false,
+        };
+        if waits {
             return Decision::Wait(release);
         }
         let is_other = |other: &&PathView| other.id != id && other.sendable() > 0;

@@ -51,7 +51,20 @@ fn full_paths_hand_their_packets_over_as_they_are_told() {
     };
     assert_eq!(full_at_first(Redirect::Free), [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1]);
     assert_eq!(full_at_first(Redirect::ConsumeCredit), [1, 1, 1, 0, 0, 0]);
+    assert_eq!(full_at_first(Redirect::Window), [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1]);
     assert_eq!(full_at_first(Redirect::Off), [9, 0, 0, 1]);
+}
+
+/// The window of path 0 has room, and its pacer has not: the packet waits unless every full path is avoided.
+#[test]
+fn paced_path_keeps_its_packet_where_only_full_windows_redirect() {
+    let release = Time::ZERO + std::time::Duration::from_millis(3);
+    let mut paths = [path(0, 20, 50_000), path(1, 20, 50_000)];
+    (paths[0].pacing_budget, paths[0].next_release) = (0, Some(release));
+    let decided =
+        |redirect| FixedSplit::new(0.75, redirect).schedule(&view(&paths, 1 << 30), &mut Vec::new());
+    assert_eq!(decided(Redirect::Window), Decision::Wait(Some(release)));
+    assert!(matches!(decided(Redirect::Free), Decision::Send(sent) if sent.path == PathId(1)));
 }
 
 #[test]

@@ -8,10 +8,16 @@ mod spread;
 mod student;
 mod summary;
 
+pub use hawser_numbers::statistics::{deviation, mean, quantile, quantile_of};
 pub use spread::Spread;
 pub use student::{student_quantile, student_two_sided};
-pub use summary::{Difference, Pairing, Summary, mean, nearest_rank, quantile, summary};
+pub use summary::{Difference, Pairing, Summary, nearest_rank, summary};
 pub use summary::{paired_difference, welch_difference};
+
+/// The mean of some values; none of nothing.
+pub(crate) fn mean_of(values: impl Iterator<Item = f64>) -> Option<f64> {
+    Some(mean(&values.collect::<Vec<_>>())).filter(|mean| !mean.is_nan())
+}
 
 /// A confidence interval: lower and upper end.
 pub type Interval = [f64; 2];

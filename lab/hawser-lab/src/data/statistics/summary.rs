@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use hawser_numbers::statistics::quantile;
+
 use super::{Interval, student_quantile};
 
 /// What a sample says.
@@ -87,21 +89,6 @@ pub fn summary(values: &mut [f64]) -> Option<Summary> {
         min,
         max,
     })
-}
-
-/// The value that a share of the sorted values does not exceed, interpolated between neighbours (Hyndman and Fan, type
-/// 7: what spreadsheets and NumPy do). Not a number without values.
-pub fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let position = share.clamp(0.0, 1.0) * last as f64;
-    let below = position.floor() as usize;
-    let (low, high) = (sorted[below], sorted[(below + 1).min(last)]);
-    low + (high - low) * (position - below as f64)
-}
-
-/// The mean. Not a number without values.
-pub fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { f64::NAN } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
 /// The least of the values that a share of them does not exceed (nearest rank), which is always one of them; for delays, whose
@@ -207,9 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_mean_and_no_quantile() {
-        assert!(mean(&[]).is_nan() && quantile(&[], 0.5).is_nan() && nearest_rank(&mut [], 0.5).is_nan());
-        assert_eq!(mean(&[1.0, 2.0]), 1.5);
+    fn nearest_ranks_are_values_of_the_sample() {
+        assert!(nearest_rank(&mut [], 0.5).is_nan());
         let ranks = [0.0, 0.25, 0.26, 1.0].map(|share| nearest_rank(&mut [4.0, 1.0, 3.0, 2.0], share));
         assert_eq!(ranks, [1.0, 1.0, 2.0, 4.0]);
     }

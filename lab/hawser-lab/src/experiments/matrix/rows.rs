@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Settings;
 use super::grid::{Against, chosen_links};
 use super::plan::places;
+use crate::data::statistics::mean_of;
 use crate::data::table::{Table, TableError};
 
 /// A cell whose utilisation is off by more than this from the mean of its neighbours stands out.
@@ -163,7 +164,7 @@ impl Rows {
         number: impl Fn(&Row) -> Option<f64>,
     ) -> Option<f64> {
         let own = self.rows.iter().filter(|row| row.controller == controller && fits(row));
-        mean(own.filter_map(number))
+        mean_of(own.filter_map(number))
     }
 
     /// Cells whose utilisation differs by more than a quarter from the mean of their neighbours: the same controller on the same
@@ -180,7 +181,7 @@ impl Rows {
             apart.is_some_and(|(buffers, losses)| buffers + losses == 1)
         };
         let of_link = self.rows.iter().filter(|it| it.controller == row.controller && it.link == row.link);
-        let neighbours = mean(of_link.filter(is_next).filter_map(|row| row.utilisation))?;
+        let neighbours = mean_of(of_link.filter(is_next).filter_map(|row| row.utilisation))?;
         let value = row.utilisation?;
         let stands_out = (value - neighbours).abs() > STANDS_OUT * neighbours;
         stands_out.then(|| Outlier {
@@ -196,11 +197,6 @@ impl Rows {
 
 fn position(list: &[f64], value: f64) -> Option<usize> {
     list.iter().position(|it| *it == value)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 fn failed(table: &Table, runs: &Runs<'_>) -> Result<Vec<String>, TableError> {
@@ -228,11 +224,11 @@ impl Runs<'_> {
 fn row(table: &Table, runs: &Runs<'_>, key: &Key<'_>) -> Result<Row, TableError> {
     let column = |name: &str, against: Against| -> Result<Option<f64>, TableError> {
         let values = table.numbers(name)?;
-        Ok(mean(runs.of(key, against).filter_map(|row| values[row])))
+        Ok(mean_of(runs.of(key, against).filter_map(|row| values[row])))
     };
     let (pairs, times) = (table.numbers("jain")?, table.numbers("converged_seconds")?);
     let together = runs.of(key, Against::Itself).filter(|row| pairs[*row].is_some());
-    let converged = mean(together.map(|row| f64::from(u8::from(times[row].is_some()))));
+    let converged = mean_of(together.map(|row| f64::from(u8::from(times[row].is_some()))));
     Ok(Row {
         controller: key.controller.to_owned(),
         link: key.link.to_owned(),
@@ -251,7 +247,7 @@ fn row(table: &Table, runs: &Runs<'_>, key: &Key<'_>) -> Result<Row, TableError>
 
 fn shared(table: &Table, runs: &Runs<'_>, key: &Key<'_>) -> Result<Shared, TableError> {
     let shares = table.numbers("share")?;
-    let share = |against| mean(runs.of(key, against).filter_map(|row| shares[row]));
+    let share = |against| mean_of(runs.of(key, against).filter_map(|row| shares[row]));
     Ok(Shared {
         controller: key.controller.to_owned(),
         buffer: key.buffer,

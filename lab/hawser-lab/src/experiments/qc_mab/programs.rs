@@ -6,6 +6,7 @@ use hawser_policy::Time;
 use hawser_sched::{QcMab, QcMabLog, QcMabRecord};
 use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
 
+use crate::data::statistics::mean;
 use crate::experiments::verify::{Measured, Request};
 
 /// Packets of a point of the curve (figure 4.6).
@@ -55,9 +56,9 @@ fn curve_of(records: &[QcMabRecord]) -> Vec<(f64, f64)> {
     points
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    sum / f64::from(count.max(1))
+/// The mean; not a number of nothing.
+fn average(values: impl Iterator<Item = f64>) -> f64 {
+    mean(&values.collect::<Vec<_>>())
 }
 
 /// Items 9 and 10: how the reward rises.
@@ -67,9 +68,9 @@ pub(super) fn curve(request: &Request<'_>) -> Result<Measured, String> {
     let last = points.last().ok_or("no frame was shown")?.0;
     let within =
         |from: f64, to: f64| points.iter().filter(move |it| (from..=to).contains(&it.0)).map(|it| it.1);
-    let beginning = mean(within(0.0, BEGINNING));
-    let variance = mean(within(0.0, BEGINNING).map(|value| (value - beginning).powi(2)));
-    let end = mean(within(last - END, last));
+    let beginning = average(within(0.0, BEGINNING));
+    let variance = average(within(0.0, BEGINNING).map(|value| (value - beginning).powi(2)));
+    let end = average(within(last - END, last));
     let settled = points.iter().find(|(_, value)| *value >= SETTLED * end).map_or(f64::INFINITY, |it| it.0);
     let (mut decisions, mut moves, mut protects) = (0.0, 0.0, 0.0);
     for record in &records {
@@ -80,7 +81,7 @@ pub(super) fn curve(request: &Request<'_>) -> Result<Measured, String> {
         }
     }
     let mut measured = Measured::new(outcome.trace_hash.clone())
-        .with("reward", mean(points.iter().map(|it| it.1)))
+        .with("reward", average(points.iter().map(|it| it.1)))
         .with("reward_at_first", beginning)
         .with("variance_at_first", variance)
         .with("reward_at_last", end)

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::MatrixError;
 use super::rows::{Contest, Row, Rows};
+use crate::data::statistics::mean_of;
 use crate::experiments::matrix::{number, share};
 
 /// Between these lines a document has the tables.
@@ -32,7 +33,7 @@ pub(super) fn summary_cells(rows: &Rows, scheduler: &str) -> [String; 7] {
     let dash = || "-".to_owned();
     let own = |of: fn(&Row) -> Option<f64>| {
         let rows = rows.rows.iter().filter(|row| row.scheduler == scheduler);
-        mean(rows.filter_map(of))
+        mean_of(rows.filter_map(of))
     };
     let shares: Vec<f64> = rows.contests.iter().filter_map(|contest| contest.share(scheduler)).collect();
     let firsts = rows.contests.iter().filter(|contest| contest.first == scheduler).count();
@@ -42,7 +43,7 @@ pub(super) fn summary_cells(rows: &Rows, scheduler: &str) -> [String; 7] {
     [
         of_all(firsts),
         of_all(near),
-        mean(shares.iter().copied()).map_or_else(dash, share),
+        mean_of(shares.iter().copied()).map_or_else(dash, share),
         worst.map_or_else(dash, share),
         own(|row| row.oracle_share).map_or_else(dash, share),
         own(|row| row.reordered_bytes).map_or_else(dash, |bytes| number(bytes / 1e3)),
@@ -53,17 +54,12 @@ pub(super) fn summary_cells(rows: &Rows, scheduler: &str) -> [String; 7] {
 /// Mean share of the first of a scheduler with a workload.
 pub(super) fn of_workload(rows: &Rows, scheduler: &str, workload: &str) -> Option<f64> {
     let contests = rows.contests.iter().filter(|contest| contest.workload == workload);
-    mean(contests.filter_map(|contest| contest.share(scheduler)))
+    mean_of(contests.filter_map(|contest| contest.share(scheduler)))
 }
 
 /// A cell in words.
 pub(super) fn place(contest: &Contest) -> String {
     format!("{}, {}, `{}`", contest.links, contest.workload, contest.controller)
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 /// One line per scheduler for a terminal.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Settings;
 use super::grid::{chosen_links, chosen_workloads};
 use super::plan::{Judged, Workload};
+use crate::data::statistics::mean_of;
 use crate::data::table::{Table, TableError};
 
 /// A scheduler is as good as another when it is not worse by more than this.
@@ -182,7 +183,7 @@ fn judge(rows: &mut [Row], workload: &Workload) -> Option<Contest> {
 fn row(table: &Table, runs: &[usize], key: [&str; 4]) -> Result<Row, TableError> {
     let column = |name: &str| -> Result<Option<f64>, TableError> {
         let values = table.numbers(name)?;
-        Ok(mean(runs.iter().filter_map(|row| values[*row])))
+        Ok(mean_of(runs.iter().filter_map(|row| values[*row])))
     };
     let [links, workload, controller, scheduler] = key.map(str::to_owned);
     let times = table.numbers("completion_seconds")?;
@@ -193,18 +194,13 @@ fn row(table: &Table, runs: &[usize], key: [&str; 4]) -> Result<Row, TableError>
         scheduler,
         goodput_bps: column("goodput_bps")?,
         completion_seconds: column("completion_seconds")?,
-        completed: mean(runs.iter().map(|row| f64::from(u8::from(times[*row].is_some())))).unwrap_or(0.0),
+        completed: mean_of(runs.iter().map(|row| f64::from(u8::from(times[*row].is_some())))).unwrap_or(0.0),
         p50_ms: column("p50_ms")?,
         p99_ms: column("p99_ms")?,
         reordered_bytes: column("reordered_bytes")?,
         redundancy: column("redundancy")?,
         oracle_share: None,
     })
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
 }
 
 fn failed(table: &Table) -> Result<Vec<String>, TableError> {

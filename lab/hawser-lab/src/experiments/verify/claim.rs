@@ -1,7 +1,7 @@
 //! Reads claims: `ratio(up-20.goodput_bps, late.up-20.goodput_bps) >= 1.15`.
 //!
 //! ```text
-//!   claim     = sum ( ">" | "<" | ">=" | "<=" ) sum | sum "in" sum "to" sum | sum "within" sum "%" "of" sum
+//!   claim     = sum ( ">" | "<" | ">=" | "<=" ) sum | sum ( "in" | "inside" ) sum "to" sum | sum "within" sum "%" "of" sum
 //!   sum       = product { ( "+" | "-" ) product }
 //!   product   = operand { ( "*" | "/" ) operand }
 //!   operand   = NUMBER | "-" operand | "(" sum [ comparison sum ] ")" | FUNCTION "(" sum { "," sum } ")" | reference
@@ -23,8 +23,8 @@ const MOST_TERMS: usize = 10_000;
 const OVER: [&str; 6] =
     ["max_over", "min_over", "mean_over", "best_over", "max_over_steps", "min_over_steps"];
 /// All others.
-const FUNCTIONS: [&str; 9] =
-    ["mean", "largest", "smallest", "sum", "ratio", "difference", "max", "min", "number"];
+const FUNCTIONS: [&str; 10] =
+    ["mean", "median", "largest", "smallest", "sum", "ratio", "difference", "max", "min", "number"];
 /// Comparisons.
 const COMPARISONS: [(&str, Operator); 4] =
     [("<", Operator::Less), ("<=", Operator::AtMost), (">", Operator::Greater), (">=", Operator::AtLeast)];
@@ -51,6 +51,7 @@ fn value(expression: Expression, text: &str) -> Value {
     match expression {
         Estimate(estimator, inner) => match (estimator, *inner) {
             (Estimator::Mean, One(metric)) => Value::Mean(metric),
+            (Estimator::Median, One(metric)) => Value::Median(metric),
             (Estimator::Largest, One(metric)) => Value::Largest(metric),
             (Estimator::Smallest, One(metric)) => Value::Smallest(metric),
             (Estimator::Sum, One(metric)) => Value::Sum(metric),
@@ -145,16 +146,17 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn bound(&mut self) -> Result<Bound, String> {
-        let allowed = "\">\", \"<\", \">=\", \"<=\", \"in LOW to HIGH\" or \"within PERCENT % of NUMBER\"";
+        let allowed = "\">\", \"<\", \">=\", \"<=\", \"in LOW to HIGH\", \"inside LOW to HIGH\" or \"within PERCENT % of NUMBER\"";
         Ok(match self.next(allowed)? {
             ">" => Bound::Above(self.constant()?),
             "<" => Bound::Below(self.constant()?),
             ">=" => Bound::AtLeast(self.constant()?),
             "<=" => Bound::AtMost(self.constant()?),
-            "in" => {
+            word @ ("in" | "inside") => {
                 let low = self.constant()?;
                 self.expect("to")?;
-                Bound::Within(low, self.constant()?)
+                let high = self.constant()?;
+                if word == "in" { Bound::Within(low, high) } else { Bound::Inside(low, high) }
             }
             "within" => {
                 let percent = self.constant()?;
@@ -264,6 +266,7 @@ impl<'a> Reader<'a, '_> {
         let wrong = |count: &str| format!("{name}(..) takes {count}, found {}", arguments.len());
         let estimator = match name {
             "mean" => Estimator::Mean,
+            "median" => Estimator::Median,
             "largest" => Estimator::Largest,
             "smallest" => Estimator::Smallest,
             "sum" => Estimator::Sum,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::metric::Metric;
+use crate::data::statistics::{mean_of, quantile_of};
 
 /// Where the values of metrics are.
 pub(super) trait Values {
@@ -39,6 +40,8 @@ pub enum Expression {
 pub enum Estimator {
     /// Their mean.
     Mean,
+    /// Their median.
+    Median,
     /// The largest.
     Largest,
     /// The smallest.
@@ -88,17 +91,13 @@ impl Estimator {
     fn apply(self, values: &[f64]) -> Option<f64> {
         let all = values.iter().copied();
         match self {
-            Self::Mean => mean(values),
+            Self::Mean => mean_of(values.iter().copied()),
+            Self::Median => (!values.is_empty()).then(|| quantile_of(values, 0.5)),
             Self::Largest => all.reduce(f64::max),
             Self::Smallest => all.reduce(f64::min),
             Self::Sum => (!values.is_empty()).then(|| all.sum()),
         }
     }
-}
-
-/// The mean; none of nothing.
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 impl Expression {
@@ -107,6 +106,19 @@ impl Expression {
         let mut found = Vec::new();
         self.collect(&mut found);
         found
+    }
+
+    /// Returns true if an extreme or a sum over seeds is in it: what resampled runs say nothing about.
+    pub(super) fn has_extremes(&self) -> bool {
+        match self {
+            Self::Number(_) | Self::Metric(_) => false,
+            Self::Estimate(estimator, _) => {
+                matches!(estimator, Estimator::Largest | Estimator::Smallest | Estimator::Sum)
+            }
+            Self::Binary(_, first, second) => first.has_extremes() || second.has_extremes(),
+            Self::Largest(all) | Self::Smallest(all) | Self::Mean(all) => all.iter().any(Self::has_extremes),
+            Self::Best(all) => all.iter().any(|(_, each)| each.has_extremes()),
+        }
     }
 
     fn collect<'a>(&'a self, found: &mut Vec<&'a Metric>) {
@@ -161,7 +173,7 @@ impl Expression {
             }
             Self::Largest(all) => each(all)?.into_iter().reduce(f64::max),
             Self::Smallest(all) => each(all)?.into_iter().reduce(f64::min),
-            Self::Mean(all) => mean(&each(all)?),
+            Self::Mean(all) => mean_of(each(all)?.into_iter()),
             Self::Best(all) => {
                 let values = all.iter().map(|(number, each)| Some((*number, each.at(kept, seed)?)));
                 let values: Vec<(f64, f64)> = values.collect::<Option<_>>()?;

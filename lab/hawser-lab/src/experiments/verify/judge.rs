@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::kept::Kept;
 use super::list::{Data, Deviation, Item};
-use super::metric::Metric;
+use super::metric::{Metric, Policy};
 use super::value::Claim;
 
 /// What came of a list.
@@ -41,10 +41,51 @@ pub struct Row {
     pub data: Data,
     /// The verdict.
     pub verdict: Verdict,
+    /// What the row counts for.
+    pub weight: Weight,
+    /// What the same claims say of the negative control; none: the item has none.
+    pub control: Option<ControlRow>,
     /// All its claims.
     pub claims: Vec<ClaimRow>,
     /// Why it deviates, if it does.
     pub deviation: Option<Deviation>,
+}
+
+/// What came of the negative control of an item.
+#[derive(Debug, Clone, Serialize)]
+pub struct ControlRow {
+    /// What stood in the system's place.
+    pub policy: String,
+    /// Whether all claims hold for it as well.
+    pub holds: bool,
+    /// Of the first claim that does not hold for it, else of the first.
+    pub value: Option<f64>,
+}
+
+/// What a row counts for. Only effects are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weight {
+    /// It says something about the system that its negative control, where it has one, does not fulfil.
+    Effect,
+    /// It holds, and holds for the negative control as well.
+    Trivial,
+    /// Its claims are about other policies only.
+    Baselines,
+    /// A computation: formulas and vectors.
+    Computation,
+}
+
+impl Weight {
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Effect => "effect",
+            Self::Trivial => "trivial",
+            Self::Baselines => "baselines",
+            Self::Computation => "computation",
+        }
+    }
 }
 
 /// What came of a claim.
@@ -121,6 +162,10 @@ fn row(kept: &Kept, item: &Item, is_substitute: bool) -> Row {
     let decides = claims.iter().find(|claim| !claim.met).or(claims.first());
     let holds = !claims.is_empty() && claims.iter().all(|claim| claim.met);
     // Must items cannot deviate (shared rules of all lists).
+    let control = match is_substitute {
+        true => None,
+        false => item.control.as_deref().and_then(|policy| control_row(kept, item, policy)),
+    };
     let deviation = item.deviation.clone().filter(|_| !holds && !item.must && !is_substitute);
     let verdict = match (holds, &deviation) {
         (true, _) => Verdict::Holds,
@@ -138,8 +183,39 @@ fn row(kept: &Kept, item: &Item, is_substitute: bool) -> Row {
         must: item.must,
         data: item.data,
         verdict,
+        weight: weight(item, holds, control.as_ref()),
+        control,
         claims,
         deviation,
+    }
+}
+
+/// The claims of an item with its negative control in the system's place.
+fn control_row(kept: &Kept, item: &Item, policy: &str) -> Option<ControlRow> {
+    if !looks_at_system(item) {
+        return None;
+    }
+    let kept = kept.with_control(policy);
+    let claims: Vec<ClaimRow> = item.claims.iter().map(|claim| claim_row(&kept, claim)).collect();
+    let decides = claims.iter().find(|claim| !claim.met).or(claims.first());
+    Some(ControlRow {
+        policy: policy.to_owned(),
+        holds: claims.iter().all(|claim| claim.met),
+        value: decides.and_then(|claim| claim.value),
+    })
+}
+
+fn looks_at_system(item: &Item) -> bool {
+    let mut metrics = item.claims.iter().flat_map(|claim| claim.value.metrics());
+    metrics.any(|metric| metric.policy == Policy::System)
+}
+
+fn weight(item: &Item, holds: bool, control: Option<&ControlRow>) -> Weight {
+    match control {
+        _ if item.data == Data::None => Weight::Computation,
+        _ if !looks_at_system(item) => Weight::Baselines,
+        Some(control) if holds && control.holds => Weight::Trivial,
+        _ => Weight::Effect,
     }
 }
 
@@ -170,6 +246,17 @@ impl Verdicts {
     /// Items with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.items.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// Items of this weight.
+    pub fn weighing(&self, weight: Weight) -> impl Iterator<Item = &Row> {
+        self.items.iter().filter(move |row| row.weight == weight)
+    }
+
+    /// How many effects there are, and how many of them hold.
+    pub fn effects(&self) -> (usize, usize) {
+        let all = self.weighing(Weight::Effect);
+        all.fold((0, 0), |(all, hold), row| (all + 1, hold + usize::from(row.verdict == Verdict::Holds)))
     }
 
     /// Whether no item falls short.

@@ -189,6 +189,8 @@ pub struct Item {
     pub data: Data,
     /// What is checked.
     pub claims: Vec<Claim>,
+    /// The policy that is put in the system's place as a negative control; none: there is nothing that could stand there.
+    pub control: Option<String>,
     /// Why it does not hold, if that is known and documented.
     pub deviation: Option<Deviation>,
 }
@@ -215,6 +217,20 @@ pub struct Deviation {
 }
 
 impl List {
+    /// The negative controls that runs are made with besides their own policies: those of the items that look at the
+    /// system there.
+    pub fn controls<'a>(&self, runs: &str, items: impl Iterator<Item = &'a Item>) -> Vec<&'a str> {
+        let looks_at_system = |item: &Item| {
+            let mut metrics = item.claims.iter().flat_map(|claim| claim.value.metrics());
+            metrics.any(|metric| metric.policy == Policy::System && metric.runs == runs)
+        };
+        let mut controls: Vec<&str> =
+            items.filter(|item| looks_at_system(item)).filter_map(|item| item.control.as_deref()).collect();
+        controls.sort_unstable();
+        controls.dedup();
+        controls
+    }
+
     /// The runs of this name.
     pub fn runs(&self, name: &str) -> Option<&Runs> {
         self.runs.iter().find(|runs| runs.name == name)

@@ -1,7 +1,7 @@
 //! Metrics of runs, and whose runs they are.
 
 /// Whose runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
     /// The system's, or what stands in for it.
     System,
@@ -20,7 +20,7 @@ impl Policy {
 }
 
 /// A metric of some runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Metric {
     /// Name of the runs.
     pub runs: String,

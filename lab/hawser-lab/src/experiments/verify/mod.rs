@@ -14,6 +14,7 @@
 //! the value of one field of all scenarios ([`System`]); another policy in its place is the negative control, under
 //! which every ordering has to fall short.
 
+mod bootstrap;
 mod claim;
 mod error;
 mod estimate;
@@ -43,7 +44,7 @@ pub use estimate::Estimate;
 pub use expression::{Estimator, Expression, Operator};
 pub(crate) use figure::line_chart;
 pub use figure::{Drawing, Drawn, Figure, Lines, Plot};
-pub use judge::{ClaimRow, MetricRow, Row, Verdict, Verdicts};
+pub use judge::{ClaimRow, ControlRow, MetricRow, Row, Verdict, Verdicts, Weight};
 pub use kept::Kept;
 pub use list::{Data, Deviation, Item, List, Load, NamedPolicy, Program, Request, Runs, Seeds, System};
 pub use measured::Measured;
@@ -117,6 +118,11 @@ pub fn page(verdicts: &Verdicts, list: &List, kept: &Kept) -> String {
 /// The verdicts as a table of this width.
 pub fn table(verdicts: &Verdicts, width: usize) -> String {
     text::table(verdicts, width)
+}
+
+/// One line for each list: how many effects there are, how many hold, and what is not counted.
+pub fn overview(all: &[Verdicts]) -> String {
+    text::overview(all)
 }
 
 /// Removes the runs of a folder, and nothing else in it.

@@ -6,8 +6,8 @@ use super::figure::svg;
 use super::judge::{Row, Verdict, Verdicts};
 use super::kept::Kept;
 use super::list::{Data, List};
-use super::text::{deciding, unit, words};
-use super::units::{figure, interval};
+use super::text::{deciding, tally, unit, words};
+use super::units::{Unit, figure, interval};
 use crate::data::page::html::{self, TableCell, marked, plain, table};
 use crate::data::page::svg::escape;
 
@@ -34,6 +34,7 @@ fn heading(verdicts: &Verdicts, list: &List) -> String {
         escape(&list.system.key),
         escape(&verdicts.policy)
     );
+    let _ = writeln!(html, "<p>{}.</p>", escape(&tally(verdicts)));
     if verdicts.policy != list.system.policy {
         let _ = writeln!(
             html,
@@ -46,7 +47,18 @@ fn heading(verdicts: &Verdicts, list: &List) -> String {
 }
 
 fn rows(verdicts: &Verdicts) -> String {
-    let columns = ["Item", "Statement", "Value", "95 %", "Threshold", "Paper", "Data", "Verdict"];
+    let columns = [
+        "Item",
+        "Statement",
+        "Value",
+        "95 %",
+        "Control",
+        "Threshold",
+        "Paper",
+        "Data",
+        "Verdict",
+        "Counts as",
+    ];
     let rows: Vec<Vec<TableCell>> = verdicts.items.iter().map(cells).collect();
     // Lists are read as a whole: never folded.
     table(&columns, &rows, 2, "items").replace("<details>", "<details open>")
@@ -70,11 +82,20 @@ fn cells(row: &Row) -> Vec<TableCell> {
         marked(escape(&row.statement), "long"),
         plain(&row.value.map_or_else(|| "–".to_owned(), |value| figure(value, unit))),
         marked(interval(row.low, row.high, unit).replace("..", "…"), "even"),
+        plain(&control(row, unit)),
         marked(escape(&row.threshold), "long left"),
         marked(escape(&row.paper), "long left"),
         marked(data, "even"),
         marked(row.verdict.name(), class),
+        marked(row.weight.name(), "even"),
     ]
+}
+
+/// What the negative control comes to: `minrtt: 1.02, fails`.
+fn control(row: &Row, unit: Unit) -> String {
+    let Some(control) = &row.control else { return String::new() };
+    let value = control.value.map_or_else(|| "–".to_owned(), |value| figure(value, unit));
+    format!("{}: {value}, {}", control.policy, if control.holds { "holds" } else { "fails" })
 }
 
 /// All claims of all items.

@@ -201,6 +201,101 @@ fn a_substitute_is_not_excused_and_loses_orderings() {
     assert!(unknown.to_string().contains("minrtt"), "{unknown}");
 }
 
+/// The list with `minrtt` as its negative control, and items that it fulfils as well, or that are about nothing else.
+fn with_control() -> String {
+    let more = r#"
+[[item]]
+id = "for-all"
+statement = "what every policy does"
+threshold = "50 and more"
+claims = ["mean(runs.goodput_bps) >= 50", "ratio(runs.goodput_bps, minrtt.runs.goodput_bps) >= 1"]
+
+[[item]]
+id = "baseline"
+statement = "what the other policy does"
+threshold = "50 and more"
+claims = ["mean(minrtt.runs.goodput_bps) >= 50"]
+
+[[item]]
+id = "formula"
+statement = "a computation"
+threshold = "50 and more"
+data = "none"
+claims = ["mean(runs.goodput_bps) >= 50"]
+
+[[item]]
+id = "without"
+statement = "what nothing can stand in for"
+threshold = "50 and more"
+control = "none"
+claims = ["mean(runs.goodput_bps) >= 50"]
+
+[[figure]]"#;
+    LIST.replace("[system]", "control = \"minrtt\"\n\n[system]").replacen("\n[[figure]]", more, 1)
+}
+
+#[test]
+fn only_what_the_negative_control_fails_is_counted() {
+    let folder = TempDir::new().unwrap();
+    let list = Arc::new(read(&with_control(), "test.toml", KNOWN).unwrap());
+    let verification = Arc::new(Verification::new(list, settings(None), registry()).unwrap());
+    run_some(&verification, folder.path(), usize::MAX);
+    let (verdicts, _) = judge(&verification, folder.path()).unwrap();
+    let weight = |id: &str| row(&verdicts, id).weight;
+    assert_eq!(weight("ratio"), Weight::Effect);
+    assert_eq!(weight("for-all"), Weight::Trivial);
+    assert_eq!(weight("baseline"), Weight::Baselines);
+    assert_eq!(weight("formula"), Weight::Computation);
+    assert_eq!(weight("without"), Weight::Effect);
+    let control = row(&verdicts, "ratio").control.as_ref().unwrap();
+    assert_eq!((control.policy.as_str(), control.holds, control.value), ("minrtt", false, Some(1.0)));
+    assert!(row(&verdicts, "without").control.is_none());
+    // What the control lacks as well, it does not fulfil: `missing` falls short with both.
+    assert_eq!(weight("missing"), Weight::Effect);
+    let text = table(&verdicts, 120);
+    let tally = "effects hold; not counted: 2 trivial (the negative control holds as well), 1 about baselines only, \
+                 1 of formulas and vectors";
+    assert!(text.contains(tally) && text.contains("holds (trivial)"), "{text}");
+}
+
+#[test]
+fn controls_are_run_where_items_look_at_the_system() {
+    let list =
+        read(&with_control().replace("[\"@system\", \"minrtt\"]", "[\"@system\"]"), "test.toml", KNOWN);
+    assert!(list.unwrap_err().message.contains("not made with minrtt"), "claims still name their policies");
+    let alone = with_control().replace("minrtt.runs.goodput_bps", "runs.goodput_bps");
+    let alone = alone.replace("policies = [\"@system\", \"minrtt\"]\nseeds", "seeds");
+    let list = Arc::new(read(&alone, "test.toml", KNOWN).unwrap());
+    let folder = TempDir::new().unwrap();
+    let verification = Arc::new(Verification::new(list, settings(None), registry()).unwrap());
+    run_some(&verification, folder.path(), usize::MAX);
+    let (verdicts, _) = judge(&verification, folder.path()).unwrap();
+    assert_eq!(row(&verdicts, "mean").weight, Weight::Effect, "the control has ten less");
+    assert_eq!(row(&verdicts, "mean").control.as_ref().unwrap().value, Some(110.0));
+}
+
+/// With the third of four seeds, a run is cut off by the end of its scenario: it has no time.
+#[test]
+fn medians_count_runs_that_did_not_end_as_the_longest() {
+    let median = LIST.replace("smallest(runs.delay_ms) <= 9", "median(runs.delay_ms) <= 9");
+    let list = Arc::new(read(&median, "test.toml", KNOWN).unwrap());
+    let folder = TempDir::new().unwrap();
+    let verification = Arc::new(Verification::new(list, settings(None), registry()).unwrap());
+    run_some(&verification, folder.path(), usize::MAX);
+    let (verdicts, _) = judge(&verification, folder.path()).unwrap();
+    let missing = row(&verdicts, "missing");
+    assert_eq!((missing.verdict, missing.value), (Verdict::Holds, Some(5.0)), "{missing:?}");
+}
+
+#[test]
+fn equivalence_needs_the_whole_interval() {
+    let estimate = |low: f64, high: f64| Estimate { value: 1.0, low: Some(low), high: Some(high) };
+    let bound = Bound::Inside(0.97, 1.03);
+    assert!(bound.admits(&estimate(0.98, 1.02)));
+    assert!(!bound.admits(&estimate(0.9, 1.02)) && !bound.admits(&estimate(0.98, 1.1)));
+    assert!(!bound.admits(&Estimate::exact(1.0)), "one run shows no equivalence");
+}
+
 #[test]
 fn a_policy_set_stands_in_for_a_scheduler() {
     let folder = TempDir::new().unwrap();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::judge::{ClaimRow, Row, Verdict, Verdicts};
+use super::judge::{ClaimRow, Row, Verdict, Verdicts, Weight};
 use super::units::{Unit, figure, interval, number, unit_of};
 
 /// From here on the interval and the threshold have columns of their own.
@@ -30,6 +30,41 @@ pub(super) fn table(verdicts: &Verdicts, width: usize) -> String {
     let counts = [Verdict::Holds, Verdict::FallsShort, Verdict::Deviates]
         .map(|verdict| format!("{} {}", verdicts.count(verdict), verdict.name()));
     let _ = writeln!(text, "{} ({}): {}; * must hold", verdicts.name, verdicts.policy, counts.join(", "));
+    let _ = writeln!(text, "{}", tally(verdicts));
+    text
+}
+
+/// `4 of 9 effects hold; not counted: 2 trivial (the negative control holds as well), 7 of formulas and vectors`.
+pub(super) fn tally(verdicts: &Verdicts) -> String {
+    let (effects, hold) = verdicts.effects();
+    let others = [
+        (Weight::Trivial, "trivial (the negative control holds as well)"),
+        (Weight::Baselines, "about baselines only"),
+        (Weight::Computation, "of formulas and vectors"),
+    ];
+    let others = others.map(|(weight, words)| (verdicts.weighing(weight).count(), words));
+    let others: Vec<String> = others
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    let not_counted =
+        if others.is_empty() { String::new() } else { format!("; not counted: {}", others.join(", ")) };
+    format!("{hold} of {effects} effects hold{not_counted}")
+}
+
+/// One line for each list.
+pub(super) fn overview(all: &[Verdicts]) -> String {
+    let width = all.iter().map(|verdicts| verdicts.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for verdicts in all {
+        let must = verdicts.items.iter().filter(|row| row.must && row.verdict != Verdict::Holds).count();
+        let must = if must == 0 { String::new() } else { format!("; {must} that must hold do not") };
+        let _ = writeln!(text, "{:width$}  {}{must}", verdicts.name, tally(verdicts));
+    }
+    let (effects, hold) =
+        all.iter().map(Verdicts::effects).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let _ = writeln!(text, "{:width$}  {hold} of {effects} effects hold", "all");
     text
 }
 
@@ -64,7 +99,10 @@ fn cells(row: &Row, is_wide: bool, has_names: bool) -> Vec<String> {
         false => (id, row.statement.clone()),
     };
     let value = row.value.map_or_else(|| "-".to_owned(), |value| figure(value, unit));
-    let verdict = row.verdict.name().to_owned();
+    let verdict = match row.weight {
+        Weight::Effect | Weight::Computation => row.verdict.name().to_owned(),
+        Weight::Trivial | Weight::Baselines => format!("{} ({})", row.verdict.name(), row.weight.name()),
+    };
     match is_wide {
         true => {
             let interval = interval(row.low, row.high, unit);

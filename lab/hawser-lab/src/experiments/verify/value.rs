@@ -20,6 +20,9 @@ pub struct Claim {
 pub enum Value {
     /// Mean over the seeds; Student's t gives the interval.
     Mean(Metric),
+    /// Median over the seeds; order statistics give the interval. A run that did not end within its scenario counts as longer
+    /// than all that did, where the metric is a time.
+    Median(Metric),
     /// The first mean over the second; the interval comes from the differences seed by seed.
     Ratio(Metric, Metric),
     /// The first mean less the second; the interval likewise.
@@ -52,6 +55,8 @@ pub enum Bound {
     AtMost(f64),
     /// Between the two, ends included.
     Within(f64, f64),
+    /// Its whole interval lies between the two: a test of equivalence with a margin. What has no interval is not met.
+    Inside(f64, f64),
 }
 
 impl Value {
@@ -66,9 +71,11 @@ impl Value {
     /// All metrics that it is made of.
     pub fn metrics(&self) -> Vec<&Metric> {
         match self {
-            Self::Mean(metric) | Self::Largest(metric) | Self::Smallest(metric) | Self::Sum(metric) => {
-                vec![metric]
-            }
+            Self::Mean(metric)
+            | Self::Median(metric)
+            | Self::Largest(metric)
+            | Self::Smallest(metric)
+            | Self::Sum(metric) => vec![metric],
             Self::Ratio(first, second) | Self::Difference(first, second) => vec![first, second],
             Self::Computed { expression, .. } => expression.metrics(),
         }
@@ -88,6 +95,7 @@ impl Value {
     pub fn name(&self) -> &str {
         match self {
             Self::Mean(_) => "mean",
+            Self::Median(_) => "median",
             Self::Ratio(..) => "ratio",
             Self::Difference(..) => "difference",
             Self::Largest(_) => "largest",
@@ -108,6 +116,10 @@ impl Bound {
             Self::AtLeast(bound) => value >= bound,
             Self::AtMost(bound) => value <= bound,
             Self::Within(low, high) => (low..=high).contains(&value),
+            Self::Inside(low, high) => {
+                let ends = estimate.low.zip(estimate.high);
+                ends.is_some_and(|(lower, upper)| low <= lower && upper <= high)
+            }
         }
     }
 }
@@ -120,6 +132,7 @@ impl std::fmt::Display for Bound {
             Self::AtLeast(bound) => write!(f, ">= {bound}"),
             Self::AtMost(bound) => write!(f, "<= {bound}"),
             Self::Within(low, high) => write!(f, "{low} to {high}"),
+            Self::Inside(low, high) => write!(f, "inside {low} to {high}"),
         }
     }
 }

@@ -207,10 +207,17 @@ fn cells(list: &List, settings: &Settings) -> Vec<Cell> {
         settings.items.is_empty() || claims.any(|claim| claim.value.runs().contains(&runs.name.as_str()))
     };
     for (index, runs) in list.runs.iter().enumerate().filter(|(_, runs)| wanted(runs)) {
+        let own = runs.policies.iter();
+        let own = own.map(|it| it.resolved(&list.system.policy, settings.substitute.as_deref()));
+        // What stands in for the system is a control already.
+        let controls = match settings.substitute {
+            Some(_) => Vec::new(),
+            None => list.controls(&runs.name, settings.items(list)),
+        };
+        let policies: Vec<&str> = own.chain(controls).collect();
         for seed in 1..=seeds(runs, settings) {
-            for policy in &runs.policies {
-                let policy = policy.resolved(&list.system.policy, settings.substitute.as_deref()).to_owned();
-                let cell = Cell { runs: index, policy, seed };
+            for policy in &policies {
+                let cell = Cell { runs: index, policy: (*policy).to_owned(), seed };
                 // A substitute may be one of those that the system is compared with.
                 if !cells.contains(&cell) {
                     cells.push(cell);

@@ -3,6 +3,7 @@
 use hawser_radio::{Association, Band, City, Outcome, Scene, SpatialEncounters, WifiEncounters};
 use sha2::{Digest, Sha256};
 
+use crate::data::statistics::{deviation, mean, quantile_of};
 use crate::experiments::verify::{Measured, Request};
 
 /// Name in metrics, city, and hours of a drive: five seeds have more than 20,000 associations.
@@ -19,20 +20,6 @@ type Begin = fn(&Association) -> Option<f64>;
 
 fn drive(city: City, hours: f64, seed: u64) -> Result<Vec<Association>, String> {
     WifiEncounters::in_city(city).associations(hours * 3600.0, seed).map_err(|error| error.to_string())
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn deviation(values: &[f64]) -> f64 {
-    let middle = mean(values);
-    mean(&values.iter().map(|value| (value - middle).powi(2)).collect::<Vec<_>>()).sqrt()
-}
-
-fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    crate::data::statistics::quantile(&values, share)
 }
 
 /// Lives from a beginning to the end of the association, and the gaps between them.
@@ -60,7 +47,7 @@ pub(super) fn drives(request: &Request<'_>) -> Result<Measured, String> {
         let drive = drive(city, hours, request.seed)?;
         for (stage, begin) in stages {
             let (durations, holes) = lives(&drive, begin);
-            let median = quantile(holes.clone(), 0.5);
+            let median = quantile_of(&holes, 0.5);
             measured = measured
                 .with(format!("{name}.{stage}.duration_s"), mean(&durations))
                 .with(format!("{name}.{stage}.hole_s"), mean(&holes))
@@ -83,12 +70,12 @@ pub(super) fn drives(request: &Request<'_>) -> Result<Measured, String> {
         let works: Vec<(f64, f64)> = works.collect();
         let shares: Vec<f64> = works.iter().map(|(setup, life)| setup / life).collect();
         let lives: Vec<f64> = works.iter().map(|(_, life)| *life).collect();
-        let p90 = |of: fn(&Association) -> f64| quantile(drive.iter().map(of).collect(), 0.9);
+        let p90 = |of: fn(&Association) -> f64| quantile_of(&drive.iter().map(of).collect::<Vec<_>>(), 0.9);
         measured = measured
             .with(format!("{name}.associations"), drive.len() as f64)
             .with(format!("{name}.per_hour"), drive.len() as f64 / (end / 3600.0))
             .with(format!("{name}.first_ack_s"), mean(&acks))
-            .with(format!("{name}.first_ack_mean_over_median"), mean(&acks) / quantile(acks.clone(), 0.5))
+            .with(format!("{name}.first_ack_mean_over_median"), mean(&acks) / quantile_of(&acks, 0.5))
             .with(format!("{name}.setup_share"), mean(&shares))
             .with(format!("{name}.setup_ratio"), mean(&acks) / mean(&lives))
             .with(format!("{name}.association_p90_s"), p90(|known| known.association_time))

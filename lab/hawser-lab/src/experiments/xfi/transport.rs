@@ -7,6 +7,7 @@ use hawser_scenario::Scenario;
 
 use super::session::{self, Session};
 use crate::data::measure::{Configuration, Pool};
+use crate::data::statistics::{mean, mean_of};
 use crate::experiments::verify::{Measured, Request};
 
 /// Runs, city, and hours of a drive with some 400 sessions: volumes of sessions vary by twice their mean.
@@ -76,8 +77,12 @@ pub(super) fn sessions(
         let kept = if drawn.direction == Direction::Up { &mut up } else { &mut down };
         kept.push(session);
     }
-    let megabytes = |sessions: &[Session]| mean(sessions.iter().map(|session| session.bytes as f64 / 1e6));
-    let goodputs = |sessions: &[Session]| mean(sessions.iter().map(|session| session.goodput() / 1e6));
+    let megabytes = |sessions: &[Session]| {
+        mean_of(sessions.iter().map(|session| session.bytes as f64 / 1e6)).unwrap_or(f64::NAN)
+    };
+    let goodputs = |sessions: &[Session]| {
+        mean_of(sessions.iter().map(|session| session.goodput() / 1e6)).unwrap_or(f64::NAN)
+    };
     let bytes: u64 = up.iter().chain(&down).map(|session| session.bytes).sum();
     let measured = Measured::new("")
         .with("sessions", (up.len() + down.len()) as f64)
@@ -119,7 +124,7 @@ pub(super) fn bands_in(request: &Request<'_>, scene: &WifiEncounters) -> Result<
                 let session = session::run(request, &drive.base, &drive.link, association, &drawn, false)?;
                 rates.push(session.goodput() / 1e6);
             }
-            measured = measured.with(format!("{way}_{name}_mbps"), mean(rates.into_iter()));
+            measured = measured.with(format!("{way}_{name}_mbps"), mean(&rates));
         }
     }
     let value = |name: &str| {
@@ -164,10 +169,5 @@ fn all(request: &Request<'_>, drive: &Drive, controller: &str, flows: u32) -> Re
             rates.push(session.goodput() / 1e6);
         }
     }
-    Ok(mean(rates.into_iter()))
-}
-
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len() as f64;
-    values.sum::<f64>() / count
+    Ok(mean(&rates))
 }

@@ -6,13 +6,16 @@ use toml::Value;
 
 use super::super::error::unknown;
 use super::super::figure::{Drawing, Figure, Lines as LineChart};
-use super::super::list::{Deviation, Item};
+use super::super::list::{Data, Deviation, Item};
 use super::super::metric::Policy;
 use super::super::names::{Names, SYSTEM};
 use super::super::{claim, metrics};
 use super::runs::{Compare, policy_list};
 use super::text::{FigureText, ItemText, ListText};
 use super::{Known, Lines, Result, at};
+
+/// What an item says that has no negative control.
+pub(super) const NO_CONTROL: &str = "none";
 
 type Said<T> = std::result::Result<T, String>;
 
@@ -39,6 +42,15 @@ fn one(item: &ItemText, text: &ListText, names: &Names<'_>, lines: Lines<'_>) ->
         let line = lines.of(stated.span().start);
         claims.push(at(stated, claim::read(stated.get_ref(), line, names))?);
     }
+    let control = match item.control.as_ref().or(text.control.as_ref()) {
+        Some(name) if item.data != Data::None && name.get_ref() != NO_CONTROL => {
+            match at(name, names.policy(name.get_ref()))? {
+                Policy::Named(policy) => Some(policy),
+                Policy::System => at(name, Err("the system is no control of itself".to_owned()))?,
+            }
+        }
+        _ => None,
+    };
     let deviation =
         item.deviation.as_ref().map(|value| at(value, deviation(value.get_ref(), item.must, text)));
     Ok(Item {
@@ -49,6 +61,7 @@ fn one(item: &ItemText, text: &ListText, names: &Names<'_>, lines: Lines<'_>) ->
         must: item.must,
         data: item.data,
         claims,
+        control,
         deviation: deviation.transpose()?,
     })
 }

@@ -8,6 +8,7 @@ use super::super::error::unknown;
 use super::super::list::{NamedPolicy, Program, Runs, Seeds, System};
 use super::super::metric::Policy;
 use super::super::names::SYSTEM;
+use super::items::NO_CONTROL;
 use super::text::{ListText, RunsText};
 use super::{Known, Lines, Result, Wrong, at};
 
@@ -37,6 +38,11 @@ pub(super) fn policies(
         let line = lines.of(name.span().start);
         at(name, members.iter().try_for_each(|member| declare(member, line, system, &mut policies)))?;
         compare.insert(name.get_ref().clone(), members.clone());
+    }
+    let controls = text.item.iter().filter_map(|item| item.control.as_ref()).chain(&text.control);
+    for name in controls.filter(|name| name.get_ref() != NO_CONTROL) {
+        let line = lines.of(name.span().start);
+        at(name, declare(name.get_ref(), line, system, &mut policies))?;
     }
     Ok((policies, compare))
 }

@@ -107,6 +107,7 @@ fn estimators_have_intervals_and_expressions_do_not() {
         matches!(value, Value::Computed { text, .. } if text.starts_with("mean(up") && text.ends_with(')'))
     );
     assert_eq!(bound, Bound::Within(9.0, 11.0));
+    assert_eq!(claimed("mean(up.goodput_bps) inside 1 to 2").1, Bound::Inside(1.0, 2.0));
     assert_eq!(claimed("sum(up.goodput_bps) in -1 to 1 / 4").1, Bound::Within(-1.0, 0.25));
 }
 
@@ -141,7 +142,7 @@ fn mistakes_are_told_with_their_line() {
         ("mean(city-20.flow.main.goodput) > 1", "no metric \"flow.main.goodput\"; known are seed"),
         ("mean(down.goodput_bps) > 1", "no runs \"down\"; known are up, city-20, city-30"),
         ("mean(coded.up.goodput_bps) > 1", "the runs up are not made with coded"),
-        ("median(up.goodput_bps) > 1", "no function \"median\"; known are mean"),
+        ("middle(up.goodput_bps) > 1", "no function \"middle\"; known are mean, median"),
         ("max_over(speed, 1) > 1", "no group \"speed\"; known are all, loss, speeds"),
         ("mean(up.goodput_bps) = 1", "no word of a claim has \"=\""),
         ("mean(up.goodput_bps)", "expected \">\", \"<\""),
@@ -171,6 +172,8 @@ fn mistakes_outside_of_claims_are_told_as_well() {
         ("city-30 = 3", "city-40 = 3", ":19: no runs \"city-40\""),
         ("[\"city-*\"]", "[\"town-*\"]", ":18: expected at least one member"),
         ("id = \"1\"", "id = \"1\"\nmust = true", "cannot deviate"),
+        ("id = \"1\"", "id = \"1\"\ncontrol = \"late,loss=1\"", ":39: no policy \"late,loss=1\""),
+        ("id = \"1\"", "id = \"1\"\ncontrol = \"@system\"", ":39: the system is no control of itself"),
     ] {
         let text = LIST.replace("CLAIM", "mean(up.goodput_bps) > 1");
         assert!(text.contains(from), "{from}");

@@ -16,6 +16,8 @@ pub(super) struct ListText {
     /// The page of deviations that name none.
     pub(super) page: Option<String>,
     pub(super) system: Spanned<BTreeMap<String, String>>,
+    /// The policy that stands in the system's place as a negative control, unless an item names another.
+    pub(super) control: Option<Spanned<String>>,
     /// What is used by default in its runs, by the field of scenarios.
     #[serde(default)]
     pub(super) defaults: BTreeMap<Spanned<String>, String>,
@@ -71,6 +73,8 @@ pub(super) struct ItemText {
     #[serde(default = "synthetic")]
     pub(super) data: Data,
     pub(super) claims: Vec<Spanned<String>>,
+    /// The negative control of this item, or `none`.
+    pub(super) control: Option<Spanned<String>>,
     /// The cause, `@NAME` of one that several share, or `{ page, cause }`.
     pub(super) deviation: Option<Spanned<Value>>,
 }
