@@ -148,9 +148,8 @@ fn metrics_are_printed_and_put_into_a_file_for_node_exporter() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("serve.sock");
     let _server = Server::start(&["--control", socket.to_str().unwrap()]);
-    let ask = |more: &[&str]| {
-        hawser(["ctl", "--socket"]).arg(&socket).arg("metrics").args(more).output().unwrap()
-    };
+    let ask =
+        |more: &[&str]| hawser(["ctl", "--socket"]).arg(&socket).arg("metrics").args(more).output().unwrap();
     let printed = ask(&[]);
     assert!(text(&printed.stdout).contains("# TYPE hawser_sent_bytes_total counter"), "{printed:?}");
     let file = folder.path().join("hawser.prom");

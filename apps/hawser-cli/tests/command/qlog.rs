@@ -38,8 +38,7 @@ fn traces(folder: &Path) -> (PathBuf, PathBuf) {
 
 /// The exit code, what was printed, and what was said.
 fn view(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output =
-        hawser(["qlog", "view"]).args(arguments).current_dir(folder).output().unwrap();
+    let output = hawser(["qlog", "view"]).args(arguments).current_dir(folder).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
@@ -48,11 +47,17 @@ fn view(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 fn gaps_of_a_simulated_drive_have_causes_and_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let (client, server) = traces(folder.path());
-    let (code, said, remarks) =
-        view(folder.path(), &[client.to_str().unwrap(), "--json", "--out", "p.html", "--name", "10.1.0.2=b0"]);
+    let (code, said, remarks) = view(
+        folder.path(),
+        &[client.to_str().unwrap(), "--json", "--out", "p.html", "--name", "10.1.0.2=b0"],
+    );
     assert_eq!(code, 0, "{remarks}");
     let summary: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(summary["files"].as_array().unwrap().len(), 2, "the other end is found by its name: {summary}");
+    assert_eq!(
+        summary["files"].as_array().unwrap().len(),
+        2,
+        "the other end is found by its name: {summary}"
+    );
     assert_eq!(summary["receiver"], "client");
     let gaps = summary["gaps"].as_array().unwrap();
     let silent = gaps.iter().find(|gap| gap["cause"] == "path_silent").unwrap_or_else(|| panic!("{gaps:#?}"));
