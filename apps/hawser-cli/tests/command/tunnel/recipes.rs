@@ -26,7 +26,7 @@ key=$(echo \"$line\" | sed 's/.*HAWSER_KEY=\\([^ ]*\\) .*/\\1/')
 pin=$(echo \"$line\" | sed \"s/.*--pin '\\([^']*\\)'.*/\\1/\")
 echo \"$key\" >van.key; echo \"$key\" >camera.key
 filled() { sed \"s|KEY hawser|$key hawser|; s|PIN|$pin|; s|gateway.example|$HAWSER_SERVER_ADDR|; s|ingest.example:9000|198.51.100.2:5202|; s|9.9.9.9|198.51.100.2|\" \"$1\"; }
-until_said() { for _ in $(seq 200); do grep -q \"$1\" said && return; sleep 0.05; done; cat said; fail \"$1\"; }
+until_said() { for _ in $(seq 200); do grep -q \"$1\" said 2>/dev/null && return; sleep 0.05; done; cat said; fail \"$1\"; }
 trap 'kill $running 2>/dev/null' EXIT
 . ./steps.sh
 ";
