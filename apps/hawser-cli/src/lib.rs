@@ -60,6 +60,7 @@ mod report;
 mod scenario_table;
 mod serve;
 mod server_scheduler;
+mod service;
 mod session;
 mod silence;
 mod sim;

@@ -9,6 +9,9 @@ use crate::trace::{Change, Chunk, NEVER, Packet, Path, Series, Side, Trace};
 
 /// Packets that are kept; a trace with more is read up to there.
 const MAX_PACKETS: usize = 4_000_000;
+/// Pieces of stream data that are kept, and the length of one: no datagram has more.
+const MAX_CHUNKS: usize = 16_000_000;
+const MAX_LENGTH: u64 = 65_535;
 /// Paths that are kept.
 const MAX_PATHS: usize = 256;
 /// Values of one series, and changes of one state.
@@ -85,7 +88,11 @@ impl Builder {
         let first = self.chunks.len();
         for data in written.frames.iter().filter_map(|frame| frame.stream_data()).take(usize::from(u16::MAX))
         {
-            let length = u32::try_from(data.length).unwrap_or(u32::MAX);
+            if self.chunks.len() == MAX_CHUNKS {
+                self.is_full = true;
+                break;
+            }
+            let length = data.length.min(MAX_LENGTH) as u32;
             self.chunks.push(Chunk { stream: data.stream, offset: data.offset, length, fin: data.fin });
         }
         let count = self.chunks.len() - first;

@@ -194,6 +194,7 @@ async fn serve(
     control.attach(&endpoint);
     show_users(&control, &gateway);
     announce(arguments, &endpoint, identity, output)?;
+    crate::service::ready();
     if gateway.users() == 0 {
         let path = users.path().display();
         output.remark(format_args!("nobody can use it yet: hawser gateway user add NAME --users {path}"));
@@ -212,6 +213,7 @@ async fn serve(
         let Some(waiting) = waiting else { break };
         tokio::spawn(accept(gateway.clone(), waiting));
     }
+    crate::service::stopping();
     output.remark("stopping; Ctrl-C again to stop at once");
     tokio::select! {
         () = gateway.drain(&endpoint, Duration::from_secs(arguments.grace)) => {}

@@ -1,5 +1,6 @@
 //! `hawser serve`: a folder over HTTP/3.
 
+mod access_log;
 mod connection;
 mod hq;
 mod lb_config;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use self::access_log::AccessLog;
 use crate::control::ControlOptions;
 use crate::environment::variable;
 use crate::exit::Failure;
@@ -26,6 +28,7 @@ use crate::options::{TransportOptions, listen_address, workers};
 use crate::output::Output;
 use crate::profile::HTTP;
 use crate::server_scheduler::AllowedSchedulers;
+use crate::service;
 use crate::site::{Keys, Quota, Rights, Site};
 use crate::sources::Sources;
 use crate::units::parse_bytes;
@@ -63,6 +66,9 @@ pub(crate) struct Serve {
     /// UDP address to listen on. Default: [::]:4433, or 0.0.0.0:4433 on a machine without IPv6
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
+    /// How each request is logged, on standard error
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    access_log: AccessLog,
     /// Let clients store files with PUT: everybody, unless --put-key or HAWSER_PUT_KEY says who
     #[arg(long)]
     allow_put: bool,
@@ -140,6 +146,7 @@ pub(crate) struct Serve {
 struct Server {
     site: Site,
     output: Output,
+    access_log: AccessLog,
     limits: Limits,
     hq: bool,
 }
@@ -183,9 +190,11 @@ pub(crate) async fn run(
     control.attach(&endpoint);
     let sources: Sources = arguments.limits.sources();
     let limits = Limits::new(arguments.limits.reply_memory());
-    let server = Arc::new(Server { site, output, limits, hq: arguments.hq });
+    let server =
+        Arc::new(Server { site, output, access_log: arguments.access_log, limits, hq: arguments.hq });
     remove_leftovers(&server);
     listen::announce(&arguments, &endpoint, &identity, own, output)?;
+    service::ready();
     loop {
         let waiting = tokio::select! {
             waiting = sources.accept(&endpoint) => waiting,
@@ -199,6 +208,7 @@ pub(crate) async fn run(
         let Some(waiting) = waiting else { break };
         tokio::spawn(connection::accept(server.clone(), waiting, arguments.early_data, interrupt.clone()));
     }
+    service::stopping();
     output.remark("stopping; Ctrl-C again to stop at once");
     let is_idle = tokio::select! {
         idle = tokio::time::timeout(Duration::from_secs(arguments.grace), endpoint.wait_idle()) => idle.is_ok(),

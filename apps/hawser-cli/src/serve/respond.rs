@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
-use hawser::{Connection, Printable};
+use hawser::Connection;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
 use super::Server;
+use super::access_log::Entry;
 use super::limits::{BLOCK, BlockPermit, PIECE, ReplyPermit, SMALL, Share, header_in_time};
 use crate::digest::REPR_DIGEST;
 use crate::http_client::describe_stream;
 use crate::site::{Body, PendingDigest, Refusal, Reply, Upload};
 use crate::sources::{Pace, Taken};
-use crate::units;
 
 type Stream = RequestStream<hawser::h3::BidiStream<Bytes>, Bytes>;
 
@@ -80,18 +80,16 @@ pub(super) async fn respond(
     let sent = sending.sent;
     // All was said: what the request may still bring is not wanted, and that is no error (RFC 9114 section 4.1).
     stream.stop_sending(Code::H3_NO_ERROR);
-    let end = match result {
-        Ok(()) => String::new(),
-        Err(reason) => format!(" broken off: {reason}"),
+    let entry = Entry {
+        remote,
+        method: request.method().as_str(),
+        path: request.uri().path(),
+        status: status.as_u16(),
+        bytes: if request.method() == Method::PUT { stored } else { sent },
+        seconds: started.elapsed().as_secs_f64(),
+        broken_off: result.err(),
     };
-    server.output.remark(format_args!(
-        "{remote} {} {} {} {} {:.3} s{end}",
-        Printable::new(request.method().as_str()),
-        Printable::new(request.uri().path()),
-        status.as_u16(),
-        units::bytes(if request.method() == Method::PUT { stored } else { sent }),
-        started.elapsed().as_secs_f64()
-    ));
+    server.access_log.write(&entry, server.output);
 }
 
 /// Whether a request changes nothing (RFC 9110 section 9.2.1), as far as there are such here.

@@ -162,7 +162,7 @@ fn count(carried: &mut [u64], trace: &Trace, packet: &Packet, at: i64, interval_
     let bytes: u64 = trace.data_of(packet).iter().map(|chunk| u64::from(chunk.length)).sum();
     if let Some(sum) = usize::try_from(at / interval_us as i64).ok().and_then(|index| carried.get_mut(index))
     {
-        *sum += bytes * 8_000_000 / interval_us;
+        *sum += bytes.saturating_mul(8_000_000) / interval_us;
     }
 }
 
@@ -171,7 +171,7 @@ fn goodput(steps: &[(u64, u64)], end_us: u64, interval_us: u64) -> Vec<u64> {
     let mut before = 0;
     for (at, total) in steps {
         if let Some(rate) = rates.get_mut((at / interval_us) as usize) {
-            *rate += (total - before) * 8_000_000 / interval_us;
+            *rate += (total - before).saturating_mul(8_000_000) / interval_us;
         }
         before = *total;
     }

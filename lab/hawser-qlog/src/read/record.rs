@@ -36,6 +36,9 @@ pub(crate) enum What {
     Other,
 }
 
+/// Times beyond this, in microseconds, are taken for it: thirty years.
+const MAX_TIME: f64 = 1e15;
+
 /// The times of the events before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
@@ -75,7 +78,7 @@ pub(super) fn parse(bytes: &[u8], head: &Head, clock: &mut Clock) -> Result<Even
     clock.last = time;
     let name = name.rsplit(':').next().unwrap_or_default().to_lowercase();
     Ok(Event {
-        at_us: ((time - begin) * head.unit_us).max(0.0) as u64,
+        at_us: ((time - begin) * head.unit_us).clamp(0.0, MAX_TIME) as u64,
         path: path.or(head.common_path),
         what: what(&name, data.map_or("{}", RawValue::get), head.unit_us)?,
     })

@@ -106,3 +106,34 @@ fn records_that_are_no_events_are_counted_and_left_out() {
     assert_eq!(trace.sent.len(), 1);
     assert!(trace.notices[0].starts_with("2 records are left out"), "{:?}", trace.notices);
 }
+
+/// Whatever stands in a file: it is read or refused, and a page can be made of what was read.
+#[test]
+fn files_that_are_damaged_anywhere_do_no_harm() {
+    for text in [SEQUENCE, PICOQUIC, QUIC_GO] {
+        for at in 0..text.len() {
+            let mut bytes = text.as_bytes().to_vec();
+            for with in [b'9', b'"', b'}', b'['] {
+                bytes[at] = with;
+                if let Ok(trace) = read(bytes.as_slice(), "t") {
+                    let study = crate::Study::new(trace, None, crate::Options::default());
+                    assert!(crate::page::page(&study).len() > 1_000);
+                }
+            }
+            let _ = read(&text.as_bytes()[..at], "t");
+        }
+    }
+}
+
+#[test]
+fn absurd_numbers_are_bounded() {
+    let events = "{\"time\":1e300,\"name\":\"packet_sent\",\"data\":{\"header\":{\"packet_number\":1e19,\"path_id\":1e19},\
+        \"frames\":[{\"frame_type\":\"stream\",\"stream_id\":1e19,\"offset\":1.8e19,\"length\":1e18}]}}\n\
+        {\"time\":2,\"name\":\"packet_received\",\"data\":{\"header\":{\"packet_number\":1},\
+        \"frames\":[{\"frame_type\":\"ack\",\"acked_ranges\":[[0,1e19]],\"path_id\":1e19},\
+        {\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":0,\"length\":1e18}]}}\n";
+    let text = format!("{}{events}", &QUIC_GO[..QUIC_GO.find('\n').unwrap() + 1]);
+    let study = crate::Study::new(trace(&text), Some(trace(&text)), crate::Options::default());
+    assert!(study.summary().bytes <= 65_535, "{:?}", study.summary());
+    assert!(crate::page::page(&study).len() > 1_000);
+}
