@@ -120,9 +120,8 @@ async fn packets_travel_both_ways_small_and_large() {
 fn syn(source: IpAddr, destination: &str) -> Vec<u8> {
     let mut packet = udp(source, destination, 16);
     packet[9] = packet::TCP;
-    packet[20..44].copy_from_slice(&[
-        0x10, 0, 0, 53, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 1, 0, 0, 0, 0, 0, 2, 4, 5, 180,
-    ]);
+    packet[20..44]
+        .copy_from_slice(&[0x10, 0, 0, 53, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 1, 0, 0, 0, 0, 0, 2, 4, 5, 180]);
     packet
 }
 
