@@ -4,7 +4,8 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
-.PHONY: book python install packages test-packages help setup demo test lint unit build bench bench-build bench-ns3 bench-bulk bench-aggregate bench-memory bench-sim interop interop-fast live-test live-test-long live-compare fuzz fuzz-replay miri soak train train-ride train-sscc prelearn-4d-map prelearn-dqn clean
+# Every target with a line of help, and those without.
+.PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -12,12 +13,16 @@ help: ## list the targets
 setup: ## install what building and testing need (Debian, Ubuntu; as root), or say what is missing
 	@scripts/setup
 
-build: setup ## build the command, optimised
+web: ## fetch uPlot, with which the status page draws, by its lock file; the next build embeds it (npm)
+	@scripts/web
+
+build: setup ## build the command, optimised; with charts in the status page after `make web`
+	@scripts/web --check || true
 	$(CARGO) build --locked --release -p hawser-cli
 
-demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alone and together
+demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alone and together; DEMO="--http 127.0.0.1:9090" to watch it
 	$(CARGO) build --locked --release -p hawser-cli -p hawser-lab
-	@"$${CARGO_TARGET_DIR:-target}/release/hawser-demo"
+	@"$${CARGO_TARGET_DIR:-target}/release/hawser-demo" $(DEMO)
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
@@ -62,6 +67,9 @@ fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolc
 miri: ## the one line of unsafe code under Miri (nightly toolchain with the component miri): seconds, once its library is built
 	cd miri && $(CARGO) +nightly miri test --locked --lib
 
+mutations: ## bounds of docs/security.md are removed one after the other; the test of each must notice (scripts/mutations.toml)
+	@scripts/mutation-check
+
 soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security.md)
 	$(CARGO) build --locked --release -p hawser-cli
 	$(CARGO) build --locked --release -p hawser-sim --example soak --example attacks
@@ -88,6 +96,10 @@ bench-aggregate: bench-build ## downloads over emulated links, one of them dying
 
 bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
+
+bench-tunnel: setup ## `hawser tunnel` next to one link alone and the kernel's MPTCP over emulated links (docs/tunnel.md; as root); ROUNDS=5
+	$(CARGO) build --locked --release -p hawser-cli
+	@scripts/bench-tunnel "$${CARGO_TARGET_DIR:-target}/release/hawser" --rounds $${ROUNDS:-5}
 
 bench-sim: bench-build ## the simulator: speed, where its time goes, memory, sweeps
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench sim

@@ -12,8 +12,9 @@ use hawser_masque::capsule::{Capsule, CapsuleError, Capsules, DATAGRAM};
 use hawser_masque::ip::{ADDRESS_ASSIGN, ADDRESS_REQUEST, ROUTE_ADVERTISEMENT};
 use hawser_masque::status::ProxyStatus;
 use hawser_masque::target::Target;
-use hawser_masque::flows::FlowTable;
+use hawser_masque::flows::{Class, FlowTable};
 use hawser_masque::packet::{self, Endpoints, Unreachable};
+use hawser_masque::order::{self, Reorder};
 use hawser_masque::{capsule, ip, udp};
 
 /// Most bytes of a capsule that is read.
@@ -23,7 +24,7 @@ const MOST: usize = 1_000;
 pub fn masque(data: &[u8]) {
     let Some((&which, rest)) = data.split_first() else { return };
     let text = std::str::from_utf8(rest);
-    match (which % 9, text) {
+    match (which % 10, text) {
         (0, _) => capsules(rest),
         (1, _) => payload(rest),
         (2, _) => prefixes(rest),
@@ -33,6 +34,7 @@ pub fn masque(data: &[u8]) {
         (6, Ok(text)) => status(text),
         (7, _) => packet(rest),
         (8, _) => packets(rest),
+        (9, _) => numbered(rest),
         _ => {}
     }
 }
@@ -117,6 +119,10 @@ fn packet(bytes: &[u8]) {
         assert_eq!((back.source, back.destination), (read.destination, read.source));
         assert!(packet::unreachable(&answer, &back, why).is_none());
     }
+    if let Some(clamped) = packet::clamp_mss(bytes, &read, 1_240) {
+        assert_eq!(packet::is_transport_sound(&clamped, &read), packet::is_transport_sound(bytes, &read));
+        assert!(packet::clamp_mss(&clamped, &read, 1_240).is_none());
+    }
     let Some(segment) = packet::segment(bytes, &read) else { return };
     if let Some(reset) = packet::reset(&read, &segment) {
         let back = packet::read(&reset).expect("a sound reset");
@@ -146,10 +152,33 @@ fn packets(mut bytes: &[u8]) {
     while let Some((&length, rest)) = bytes.split_first() {
         let (one, rest) = rest.split_at(rest.len().min(length.into()));
         if let Ok(read) = packet::read(one) {
-            flows.class(now, one, &read);
+            flows.judge(now, one, &read);
         }
         now += Duration::from_millis(length.into());
         bytes = rest;
     }
     assert!(flows.len() <= 4_096);
+}
+
+/// Numbered packets as they arrive, each behind the milliseconds since the one before: as many come out as go in, but for copies.
+fn numbered(mut bytes: &[u8]) {
+    let (mut reorder, mut now) = (Reorder::default(), Duration::ZERO);
+    let (mut ordered, mut once, mut handed) = (0_usize, 0_usize, 0_usize);
+    while let Some((&[pause, datagram @ ..], rest)) = bytes.split_first_chunk::<{ order::HEADER + 1 }>() {
+        now += Duration::from_millis(pause.into());
+        reorder.release(now);
+        if let Some(numbered) = order::read(Bytes::copy_from_slice(datagram)) {
+            match numbered.verdict.class {
+                Class::Bulk => ordered += 1,
+                Class::RealTime => once += 1,
+            }
+            reorder.push(now, numbered);
+        }
+        handed += std::iter::from_fn(|| reorder.pop()).count();
+        bytes = rest;
+    }
+    reorder.release(now + order::LONGEST_WAIT);
+    handed += std::iter::from_fn(|| reorder.pop()).count();
+    assert_eq!(reorder.held(), 0);
+    assert!(handed >= ordered && handed <= ordered + once, "{handed} of {ordered} and {once}");
 }

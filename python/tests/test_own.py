@@ -145,13 +145,20 @@ def test_answers_may_bound_skip_copy_and_wait() -> None:
             ready = view.ready()
             if self.asked % 50 == 0 or not ready:
                 return hawser.Wait(view.now + 0.01)
+            for path in ready:
+                if path.copies_queued:
+                    return hawser.Send(path, what="copies")
+            if self.asked % 9:
+                return hawser.Send(ready[-1], max_bytes=2_400, skip=1_200)
             others = [path for path in view.preferred() if path.id != ready[0].id]
-            if len(ready) == 1:
-                return ready[0].id
-            return hawser.Send(ready[0], max_bytes=2_400, skip=0, copies=others if self.asked % 9 == 0 else [])
+            return hawser.Send(ready[0].id, copies=others)
 
     run = two().run(scheduler=Everything)
     assert run.goodput_bps > 5e6 and run.outcome["flows"][0]["copies"]["copied_bytes"] > 0
+    with pytest.raises(ValueError, match="what: expected one of next, unsent"):
+        hawser.Send(0, what="all")
+    with pytest.raises(ValueError, match="until: expected 0 to"):
+        hawser.Wait(-1)
 
 
 def test_ctrl_c_reaches_a_policy_that_sleeps() -> None:

@@ -28,7 +28,9 @@ def test_the_table_does_not_depend_on_the_workers() -> None:
     assert one == many
     assert len(one["cell"]) == 16 and one["cell"] == list(range(16))
     assert set(one["scheduler"]) == {"minrtt", "python.MinRtt"} and set(one["link.b.delay"]) == {"30 ms", "60 ms"}
-    assert one["seed"][:4] == list(SEEDS) and len(set(one["trace_hash"])) == 16
+    assert one["seed"][:4] == list(SEEDS) and len(set(one["trace_hash"])) == 8
+    # The same decisions, in Python and in Rust.
+    assert one["trace_hash"][:8] == one["trace_hash"][8:]
     alone = small().run(seed=2, scheduler="minrtt")
     assert one["trace_hash"][2] == alone.trace_hash
 

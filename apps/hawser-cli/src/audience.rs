@@ -10,10 +10,10 @@ const GROUPS: [(&str, &[&str]); 3] = [
         "Use several links",
         &["proxy", "forward", "tunnel", "gateway", "get", "put", "serve", "live", "vr360", "wifi"],
     ),
-    ("Watch it run, and set it up", &["top", "ctl", "doctor", "pin", "generate"]),
+    ("Watch it run, and set it up", &["top", "ctl", "doctor", "config", "pin", "generate"]),
     (
         "Measure links, and study transports",
-        &["perf", "measure", "trace", "sim", "emu", "scenario", "lab", "policies"],
+        &["perf", "measure", "trace", "qlog", "sim", "emu", "scenario", "lab", "policies"],
     ),
 ];
 

@@ -64,6 +64,11 @@ pub(crate) struct Gateway {
 }
 
 impl GatewayOptions {
+    /// Whether a gateway is named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.gateway.is_some()
+    }
+
     /// Connects, and asks the gateway whether it knows the key. The hub shows the connection.
     ///
     /// # Errors

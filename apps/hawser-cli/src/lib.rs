@@ -15,6 +15,7 @@
 
 mod audience;
 mod caps;
+mod config_file;
 mod control;
 mod data_units;
 mod digest;
@@ -54,10 +55,12 @@ mod profile;
 mod progress;
 mod proxy;
 mod put;
+mod qlog;
 mod report;
 mod scenario_table;
 mod serve;
 mod server_scheduler;
+mod service;
 mod session;
 mod silence;
 mod sim;
@@ -163,9 +166,15 @@ enum Command {
     /// Check scenario files
     #[command(subcommand)]
     Scenario(emulate::ScenarioCommand),
+    /// Look at qlog traces of connections: one page, gaps in delivery and their causes
+    #[command(subcommand)]
+    Qlog(qlog::Qlog),
     /// Inspect link traces: statistics, plots, conversion to scenarios
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Check and show files of options (--config)
+    #[command(subcommand)]
+    Config(config_file::ConfigCommand),
     /// Make man pages and shell completions
     #[command(subcommand)]
     Generate(generate::Generate),
@@ -179,7 +188,11 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HAWSER
 /// To be called once, by `main`: it installs a logger, listens for Ctrl-C and starts threads.
 pub fn run(mut registry: Registry) -> ExitCode {
     let command = audience::grouped(whole_command(&registry));
-    let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let words = match config_file::expand(&command, std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(failure) => return refuse_file(&failure),
+    };
+    let cli = match command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
@@ -191,12 +204,14 @@ pub fn run(mut registry: Registry) -> ExitCode {
     };
     let is_real = !matches!(
         cli.command,
-        Command::Doctor(_)
+        Command::Config(_)
+            | Command::Doctor(_)
             | Command::Emu(_)
             | Command::Generate(_)
             | Command::Lab(_)
             | Command::Pin(_)
             | Command::Policies(_)
+            | Command::Qlog(_)
             | Command::Scenario(_)
             | Command::Sim(_)
             | Command::Trace(_)
@@ -225,7 +240,7 @@ fn whole_command(registry: &Registry) -> clap::Command {
         ("gateway", gateway),
     ];
     let command = Cli::command().mut_subcommand("tunnel", tunnel::without_gateway);
-    policy_options::with_names(command, registry, &controllers)
+    config_file::with_option(policy_options::with_names(command, registry, &controllers))
 }
 
 /// Runs a command.
@@ -237,6 +252,9 @@ fn carry_out(command: Command, mut registry: Registry, output: Output) -> Result
     match command {
         // Namespaces belong to threads: the emulator wants no runtime around it.
         Command::Emu(command) => emulate::emulate(command, registry, output),
+        Command::Config(what) => {
+            config_file::run(&what, &whole_command(registry), output).map(|()| ExitCode::SUCCESS)
+        }
         Command::Generate(what) => generate::run(&what, whole_command(registry)),
         Command::Policies(arguments) => {
             policies::run(&arguments, registry, output).map(|()| ExitCode::SUCCESS)
@@ -246,6 +264,7 @@ fn carry_out(command: Command, mut registry: Registry, output: Output) -> Result
         Command::Lab(command) => lab::experiment(&command.command, registry, output),
         Command::Scenario(command) => emulate::scenario(&command, registry, output),
         Command::Sim(command) => sim::simulate(command, &Arc::new(with_oracle(registry)), output),
+        Command::Qlog(command) => qlog::run(command, output).map(|()| ExitCode::SUCCESS),
         Command::Trace(command) => trace::run(command, output),
         command => transfer_data(command, registry, output).map(|()| ExitCode::SUCCESS),
     }
@@ -272,6 +291,13 @@ fn refuse(error: &clap::Error) -> ExitCode {
     end(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8)))
 }
 
+/// Ends on a file of options that is wrong.
+fn refuse_file(failure: &Failure) -> ExitCode {
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    Channel::Stdout.tell(failure, Output { json, ..Output::default() });
+    end(ExitCode::from(failure.exit as u8))
+}
+
 /// Runs a command that works with real sockets.
 fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::new(Exit::Failure, format!("cannot start: {error}"));
@@ -293,12 +319,14 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
             Command::Perf(command) => perf::run(command, registry, output, interrupt).await,
             Command::Measure(command) => measure::run(command, registry, output, interrupt).await,
             Command::Wifi(command) => wifi::run(command, output, interrupt).await,
-            Command::Doctor(_)
+            Command::Config(_)
+            | Command::Doctor(_)
             | Command::Emu(_)
             | Command::Generate(_)
             | Command::Lab(_)
             | Command::Pin(_)
             | Command::Policies(_)
+            | Command::Qlog(_)
             | Command::Scenario(_)
             | Command::Sim(_)
             | Command::Trace(_) => Ok(()),

@@ -1,5 +1,6 @@
 //! `hawser policies`: lists policies and their parameters.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use clap::Args;
@@ -110,8 +111,18 @@ fn unknown(registry: &Registry, name: &str) -> Failure {
             format!("expected the name of a policy alone, found \"{name}\"; try hawser policies {bare}");
         return Failure::new(Exit::Usage, words);
     }
-    let known: Vec<&str> = PolicyKind::ALL.iter().flat_map(|kind| registry.names(*kind)).collect();
-    Failure::new(Exit::Usage, format!("there is no policy named \"{name}\"; known are: {}", known.join(", ")))
+    let known: BTreeSet<&str> = PolicyKind::ALL.iter().flat_map(|kind| registry.names(*kind)).collect();
+    // A third of the letters may be wrong; of short words one.
+    let most = (name.chars().count() / 3).max(1);
+    let nearest = known.iter().map(|one| (strsim::levenshtein(name, one), *one)).min();
+    let words = match nearest.filter(|(distance, _)| *distance <= most) {
+        Some((_, meant)) => format!("there is no policy named \"{name}\" (did you mean \"{meant}\"?)"),
+        None => {
+            let known: Vec<&str> = known.into_iter().collect();
+            format!("there is no policy named \"{name}\"; known are: {}", known.join(", "))
+        }
+    };
+    Failure::new(Exit::Usage, words)
 }
 
 fn report(kind: PolicyKind, info: &PolicyInfo, default: bool) -> PolicyReport<'_> {

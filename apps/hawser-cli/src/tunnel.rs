@@ -1,10 +1,12 @@
 //! `hawser tunnel`: all traffic of this machine through a gateway.
 
+mod check;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, Command};
+use clap::{Args, Command, Subcommand};
 use hawser_tunnel::client::{Tunnel, TunnelConfig, TunnelError};
 use hawser_tunnel::host::netlink::Netlink;
 use hawser_tunnel::host::state::{State, StateError};
@@ -31,19 +33,42 @@ Examples:
   hawser tunnel --pin 'PIN' --key-file key gateway.example
   hawser tunnel --dns 9.9.9.9 --kill-switch ...
   hawser tunnel --route 192.168.7.0/24 ...                       the office, and nothing else
+  hawser tunnel check --config tunnel.toml                       what would change, and what is missing
   hawser tunnel --cleanup                                        after a crash";
 
 /// File below `--run` that says what has to be undone.
 const STATE_FILE: &str = "tunnel.json";
+const NO_PACKETS: &str = "this gateway carries no IP packets: start it with `hawser gateway --nat`";
 /// Most TCP connections of one family at the same time.
 const MOST_CONNECTIONS: usize = 16_384;
 
 /// Arguments of `hawser tunnel`.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct TunnelOptions {
+    #[command(subcommand)]
+    command: Option<TunnelCommand>,
     #[command(flatten)]
     gateway: GatewayOptions,
+    #[command(flatten)]
+    choices: Choices,
+    /// Undo what a tunnel that crashed has left behind, and end
+    #[arg(long)]
+    cleanup: bool,
+    #[command(flatten)]
+    control: ControlOptions,
+}
+
+/// What else can be done about a tunnel.
+#[derive(Subcommand, Debug)]
+enum TunnelCommand {
+    /// Say what a tunnel would change on this machine and what is missing for it, and change nothing
+    Check(Box<check::Check>),
+}
+
+/// What goes through a tunnel, and what of the machine it changes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Choices {
     /// Send these addresses through the tunnel and no others; repeat for more
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     route: Vec<IpNet>,
@@ -57,11 +82,6 @@ pub(crate) struct TunnelOptions {
     /// After a crash let nothing past the tunnel until the next start, or --cleanup
     #[arg(long)]
     kill_switch: bool,
-    /// Undo what a tunnel that crashed has left behind, and end
-    #[arg(long)]
-    cleanup: bool,
-    #[command(flatten)]
-    control: ControlOptions,
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "hawser0")]
     device: String,
@@ -75,7 +95,9 @@ pub(crate) struct TunnelOptions {
 
 /// The command needs no gateway to clean up.
 pub(crate) fn without_gateway(command: Command) -> Command {
-    command.mut_arg("gateway", |gateway| gateway.required(false).required_unless_present("cleanup"))
+    command
+        .mut_arg("gateway", |gateway| gateway.required(false).required_unless_present("cleanup"))
+        .mut_subcommand("check", |check| check.mut_arg("gateway", |gateway| gateway.required(false)))
 }
 
 /// Carries the traffic of this machine until Ctrl-C, or cleans up.
@@ -85,18 +107,20 @@ pub(crate) async fn run(
     output: Output,
     interrupt: Interrupt,
 ) -> Result<(), Failure> {
+    if let Some(TunnelCommand::Check(check)) = arguments.command {
+        return check::run(*check, registry, output, interrupt).await;
+    }
     if arguments.cleanup {
         return clean_up(&arguments, output).await;
     }
     crate::serve::raise_descriptor_limit();
     let (control, mut interrupt) = arguments.control.clone().start("tunnel", &interrupt, output).await?;
     let gateway = arguments.gateway.clone().connect(registry, output, &interrupt, &control).await?;
-    if !gateway.hello.gateway.is_empty() && !gateway.hello.protocols.iter().any(|protocol| protocol == "ip") {
+    if !carries_packets(&gateway) {
         gateway.close().await;
-        let reason = "this gateway carries no IP packets: start it with `hawser gateway --nat`";
-        return Err(Failure::new(Exit::Failure, reason));
+        return Err(Failure::new(Exit::Failure, NO_PACKETS));
     }
-    let config = configuration(&arguments, &gateway);
+    let config = configuration(&arguments.choices, &gateway);
     let started = Tunnel::start(gateway.client.clone(), config.clone(), say(output)).await;
     let tunnel = match started {
         Ok(tunnel) => tunnel,
@@ -112,9 +136,14 @@ pub(crate) async fn run(
     undone.map(|_| ()).map_err(|error| state_failure(&error))
 }
 
+/// Whether a gateway carries packets; one that does not say so may.
+fn carries_packets(gateway: &Gateway) -> bool {
+    gateway.hello.gateway.is_empty() || gateway.hello.protocols.iter().any(|protocol| protocol == "ip")
+}
+
 async fn clean_up(arguments: &TunnelOptions, output: Output) -> Result<(), Failure> {
     let netlink = Netlink::new().map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
-    let undone = State::clean(&arguments.run.join(STATE_FILE), &netlink).await;
+    let undone = State::clean(&arguments.choices.run.join(STATE_FILE), &netlink).await;
     let undone = undone.map_err(|error| state_failure(&error))?;
     if output.json {
         Channel::Stdout.print(&serde_json::json!({ "undone": undone }));
@@ -126,26 +155,30 @@ async fn clean_up(arguments: &TunnelOptions, output: Output) -> Result<(), Failu
     Ok(())
 }
 
-fn configuration(arguments: &TunnelOptions, gateway: &Gateway) -> TunnelConfig {
-    let dns = match (arguments.no_dns, arguments.dns.is_empty()) {
+/// The resolvers of a machine with a tunnel; none: those that it has.
+fn resolvers(choices: &Choices, gateway: &Gateway) -> Vec<IpAddr> {
+    match (choices.no_dns, choices.dns.is_empty()) {
         (true, _) => Vec::new(),
-        (false, false) => arguments.dns.clone(),
+        (false, false) => choices.dns.clone(),
         // With some routes only, names are looked up as before.
-        (false, true) if arguments.route.is_empty() => gateway.hello.dns.clone(),
+        (false, true) if choices.route.is_empty() => gateway.hello.dns.clone(),
         (false, true) => Vec::new(),
-    };
+    }
+}
+
+fn configuration(choices: &Choices, gateway: &Gateway) -> TunnelConfig {
     let tunnels = usize::try_from(gateway.hello.tunnels).unwrap_or(MOST_CONNECTIONS);
     // One is that of the packets, and a user may run other commands.
     let connections =
         if tunnels == 0 { MOST_CONNECTIONS } else { (tunnels * 7 / 8).clamp(1, MOST_CONNECTIONS) };
     TunnelConfig {
-        device: arguments.device.clone(),
-        routes: arguments.route.clone(),
+        device: choices.device.clone(),
+        routes: choices.route.clone(),
         direct: gateway.addresses(),
-        dns,
-        resolv: arguments.resolv_conf.clone(),
-        kill_switch: arguments.kill_switch,
-        state: arguments.run.join(STATE_FILE),
+        dns: resolvers(choices, gateway),
+        resolv: choices.resolv_conf.clone(),
+        kill_switch: choices.kill_switch,
+        state: choices.run.join(STATE_FILE),
         connections,
     }
 }
@@ -161,7 +194,7 @@ fn announce(
     let addresses: Vec<String> = tunnel.addresses.iter().map(ToString::to_string).collect();
     if output.json {
         Channel::Stdout.print(&serde_json::json!({
-            "device": arguments.device,
+            "device": arguments.choices.device,
             "addresses": addresses,
             "gateway": gateway.address.to_string(),
             "user": gateway.hello.user,
@@ -178,7 +211,7 @@ fn announce(
         config.routes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     };
     output.remark(format_args!("{what} goes through {} as {}", gateway.address, addresses.join(" and ")));
-    if config.routes.is_empty() && config.dns.is_empty() && !arguments.no_dns {
+    if config.routes.is_empty() && config.dns.is_empty() && !arguments.choices.no_dns {
         output.remark(
             "names are looked up at the machine's own resolvers, which may be on a link: --dns ADDRESS has them looked up through the \
              tunnel",

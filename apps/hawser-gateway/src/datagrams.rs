@@ -1,10 +1,14 @@
 //! What the scheduler is told of a packet in a datagram.
 
+use std::time::Duration;
+
 use hawser_masque::flows::Class;
-use hawser_net::policy::DatagramInfo;
+use hawser_net::policy::{DatagramInfo, PathId, Time};
 
 /// The class of real-time packets, for schedulers that give a class a mode of its own (`modes:class=1`).
 pub const REAL_TIME_CLASS: u32 = 1;
+/// A copy that has not left after this is of no use: the original has arrived, or the application has given it up.
+const COPY_PATIENCE: Duration = Duration::from_millis(200);
 
 /// Real-time packets go before all others.
 pub(crate) fn info(class: Class) -> DatagramInfo {
@@ -12,4 +16,9 @@ pub(crate) fn info(class: Class) -> DatagramInfo {
         Class::RealTime => DatagramInfo { class: REAL_TIME_CLASS, priority: 1, ..DatagramInfo::default() },
         Class::Bulk => DatagramInfo::default(),
     }
+}
+
+/// One of two copies of a real-time packet, on this path.
+pub(crate) fn copy(now: Time, path: PathId) -> DatagramInfo {
+    DatagramInfo { path: Some(path), deadline: Some(now + COPY_PATIENCE), ..info(Class::RealTime) }
 }

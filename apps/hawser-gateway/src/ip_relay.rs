@@ -1,17 +1,27 @@
 //! IP packets over a request (RFC 9484 section 6): in HTTP Datagrams where they fit a packet, else in capsules on the stream, and
 //! the capsules that say which addresses and routes there are.
 
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use hawser_h3::DatagramError;
 use hawser_masque::capsule::{self, Capsule, CapsuleError, Capsules, DATAGRAM};
+use hawser_masque::flows::{Class, Verdict};
 use hawser_masque::ip::{self, IpCapsuleError, PrefixEntry, Route};
+use hawser_masque::order::{self, Reorder};
 use hawser_masque::udp::{self, MAX_DATAGRAM};
+use hawser_net::Connection;
 use hawser_net::policy::DatagramInfo;
+use http::HeaderMap;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
+use crate::datagrams;
 use crate::flows::{FlowReceiver, FlowSender};
 use crate::halves::{Incoming, Outgoing};
+use crate::twice::{self, Twice};
 
 /// Packets too large for a datagram that wait for the stream; what comes beyond them is dropped, as on any full link.
 const QUEUE: usize = 64;
@@ -50,28 +60,69 @@ pub(crate) enum IpEvent {
     Routes(Vec<Route>),
 }
 
+/// Whether the peer numbers packets, and takes numbered ones.
+pub(crate) fn takes_numbers(headers: &HeaderMap) -> bool {
+    headers.get(order::FIELD).is_some_and(|value| value == order::FIELD_VALUE)
+}
+
 /// Sends into a tunnel. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct IpSender {
     flow: FlowSender,
     capsules: mpsc::Sender<Bytes>,
+    /// Where real-time packets go, if the peer takes numbered ones.
+    twice: Option<Arc<Mutex<Twice>>>,
+    connection: Connection,
 }
 
 impl IpSender {
     /// And what writes its capsules to the stream, which has to be waited for.
-    pub(crate) fn new<O: Outgoing>(outgoing: O, flow: FlowSender) -> (Self, CapsuleWriter<O>) {
+    pub(crate) fn new<O: Outgoing>(
+        outgoing: O,
+        flow: FlowSender,
+        connection: Connection,
+        numbers: bool,
+    ) -> (Self, CapsuleWriter<O>) {
         let (capsules, queue) = mpsc::channel(QUEUE);
-        (IpSender { flow, capsules }, CapsuleWriter { outgoing, queue })
+        let twice = numbers.then(Arc::default);
+        (IpSender { flow, capsules, twice, connection }, CapsuleWriter { outgoing, queue })
     }
 
     /// Sends a packet, which may be lost.
-    pub(crate) fn send(&self, packet: &[u8], info: &DatagramInfo) {
+    pub(crate) fn send(&self, packet: &[u8], verdict: &Verdict) {
+        let info = datagrams::info(verdict.class);
+        let Some(twice) = &self.twice else { return self.send_plain(packet, &info) };
+        let parts = [&order::header(verdict)[..], packet];
+        if verdict.class == Class::RealTime && self.send_twice(twice, parts) {
+            return;
+        }
+        match self.flow.send_with(parts, &info) {
+            Ok(()) | Err(DatagramError::Full) => {}
+            Err(DatagramError::TooLarge | DatagramError::Unsupported) => self.send_capsule(packet),
+        }
+    }
+
+    fn send_plain(&self, packet: &[u8], info: &DatagramInfo) {
         match self.flow.send_with([&PACKET_CONTEXT, packet], info) {
             Ok(()) | Err(DatagramError::Full) => {}
-            Err(DatagramError::TooLarge | DatagramError::Unsupported) => {
-                let _ = self.capsules.try_send(capsule::encode(DATAGRAM, &udp::encode(packet)));
-            }
+            Err(DatagramError::TooLarge | DatagramError::Unsupported) => self.send_capsule(packet),
         }
+    }
+
+    fn send_capsule(&self, packet: &[u8]) {
+        let _ = self.capsules.try_send(capsule::encode(DATAGRAM, &udp::encode(packet)));
+    }
+
+    /// Whether a packet is on its way over two paths, or at least one of them.
+    fn send_twice(&self, twice: &Mutex<Twice>, parts: [&[u8]; 2]) -> bool {
+        let (now, bytes) = (self.connection.now(), parts[0].len() + parts[1].len());
+        let paths = {
+            let mut twice = twice.lock().unwrap_or_else(PoisonError::into_inner);
+            twice.paths(now, bytes, || twice::seen(&self.connection))
+        };
+        let sent = |path| self.flow.send_with(parts, &datagrams::copy(now, path)).is_ok();
+        // Both, whatever becomes of the first.
+        paths.is_some_and(|paths| paths.map(sent).contains(&true))
     }
 
     /// Sends a capsule of addresses or routes.
@@ -82,7 +133,8 @@ impl IpSender {
 
     /// Most bytes of a packet that fits a datagram now; 0 if none does.
     pub(crate) fn room(&self) -> usize {
-        self.flow.room().saturating_sub(PACKET_CONTEXT.len())
+        let header = if self.twice.is_some() { order::HEADER } else { PACKET_CONTEXT.len() };
+        self.flow.room().saturating_sub(header)
     }
 }
 
@@ -117,12 +169,22 @@ pub(crate) struct IpReceiver<I> {
     incoming: I,
     capsules: Capsules,
     flow: FlowReceiver,
+    /// Where numbered packets wait for those before them.
+    reorder: Option<Reorder>,
+    started: Instant,
 }
 
 impl<I: Incoming> IpReceiver<I> {
-    pub(crate) fn new(incoming: I, flow: FlowReceiver) -> Self {
+    pub(crate) fn new(incoming: I, flow: FlowReceiver, numbers: bool) -> Self {
         let kinds = &[DATAGRAM, ip::ADDRESS_ASSIGN, ip::ADDRESS_REQUEST, ip::ROUTE_ADVERTISEMENT];
-        IpReceiver { incoming, capsules: Capsules::new(kinds, MAX_CAPSULE), flow }
+        let capsules = Capsules::new(kinds, MAX_CAPSULE);
+        IpReceiver {
+            incoming,
+            capsules,
+            flow,
+            reorder: numbers.then(Reorder::default),
+            started: Instant::now(),
+        }
     }
 
     /// What comes next; `None` when the peer has ended the tunnel. Nothing is lost when this is not waited for to its end.
@@ -136,6 +198,11 @@ impl<I: Incoming> IpReceiver<I> {
                     return Ok(Some(event));
                 }
             }
+            if let Some(packet) = self.reorder.as_mut().and_then(Reorder::pop) {
+                return Ok(Some(IpEvent::Packet(packet)));
+            }
+            let release =
+                self.reorder.as_ref().and_then(|reorder| reorder.next_release(self.started.elapsed()));
             tokio::select! {
                 data = self.incoming.receive() => match data? {
                     Some(data) => self.capsules.push(data),
@@ -145,12 +212,28 @@ impl<I: Incoming> IpReceiver<I> {
                     }
                 },
                 datagram = self.flow.receive() => {
-                    if let Some(packet) = udp::decode(datagram)? {
+                    if let Some(packet) = self.arrived(datagram)? {
                         return Ok(Some(IpEvent::Packet(packet)));
+                    }
+                }
+                () = until(self.started, release) => {
+                    if let Some(reorder) = &mut self.reorder {
+                        reorder.release(self.started.elapsed());
                     }
                 }
             }
         }
+    }
+
+    /// The packet in a datagram, if it waits for nothing.
+    fn arrived(&mut self, datagram: Bytes) -> Result<Option<Bytes>, IpError> {
+        if let Some(reorder) = &mut self.reorder
+            && let Some(numbered) = order::read(datagram.clone())
+        {
+            reorder.push(self.started.elapsed(), numbered);
+            return Ok(reorder.pop());
+        }
+        Ok(udp::decode(datagram)?)
     }
 
     fn read(Capsule { kind, value }: Capsule) -> Result<Option<IpEvent>, IpError> {
@@ -166,5 +249,13 @@ impl<I: Incoming> IpReceiver<I> {
     /// Wants no more.
     pub(crate) fn stop(&mut self) {
         self.incoming.stop(Code::H3_REQUEST_CANCELLED);
+    }
+}
+
+/// Waits until so long after the start; without end if it is not said.
+async fn until(started: Instant, after: Option<Duration>) {
+    match after {
+        Some(after) => tokio::time::sleep_until(started + after).await,
+        None => std::future::pending().await,
     }
 }

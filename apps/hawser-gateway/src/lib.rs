@@ -25,5 +25,6 @@ pub mod pools;
 pub mod profile;
 mod relay;
 pub mod server;
+mod twice;
 mod udp_relay;
 pub mod users;

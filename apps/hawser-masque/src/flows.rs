@@ -17,8 +17,9 @@ const WINDOW: Duration = Duration::from_millis(250);
 const IDLE: Duration = Duration::from_secs(30);
 /// Most bytes of a flow within a window that is real-time: 1 Mbit/s, a video call or a game.
 const REAL_TIME_BYTES: u64 = 1_000_000 / 8 / 4;
-/// Code points of differentiated services that ask for it: EF, VOICE-ADMIT, CS5, CS6 (RFC 4594).
-const EXPEDITED: [u8; 4] = [46, 44, 40, 48];
+/// Code points of differentiated services that ask for it: EF, VOICE-ADMIT, CS5, CS6, and AF41 to AF43 of video conferences
+/// (RFC 4594).
+const EXPEDITED: [u8; 7] = [46, 44, 40, 48, 34, 36, 38];
 
 /// What a packet wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,17 @@ pub enum Class {
     RealTime,
     /// To arrive with many others.
     Bulk,
+}
+
+/// What a packet wants, and its place among those of its flow that want the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// What it wants.
+    pub class: Class,
+    /// The flow; numbers of flows that are long gone are used again.
+    pub flow: u16,
+    /// Packets of this flow and class before it; it wraps.
+    pub number: u32,
 }
 
 /// Both ends, and the protocol between them.
@@ -46,21 +58,34 @@ struct Flow {
     bytes: u64,
     before: u64,
     last: Duration,
+    id: u16,
+    /// Packets so far: real-time, bulk.
+    sent: [u32; 2],
+}
+
+impl Flow {
+    fn note(&mut self, now: Duration, length: u64) {
+        let age = now.saturating_sub(self.window_began);
+        if age >= WINDOW {
+            self.before = if age < 2 * WINDOW { self.bytes } else { 0 };
+            self.bytes = 0;
+            self.window_began = now;
+        }
+        self.bytes += length;
+        self.last = now;
+    }
 }
 
 /// The flows of one direction.
 #[derive(Debug, Default)]
 pub struct FlowTable {
     flows: HashMap<Key, Flow>,
+    next_id: u16,
 }
 
 impl FlowTable {
     /// What a packet wants that is sent now; `now` counts from any moment on.
-    pub fn class(&mut self, now: Duration, bytes: &[u8], packet: &Packet) -> Class {
-        if EXPEDITED.contains(&(packet.traffic_class >> 2)) {
-            return Class::RealTime;
-        }
-        let length = bytes.len() as u64;
+    pub fn judge(&mut self, now: Duration, bytes: &[u8], packet: &Packet) -> Verdict {
         let key = Key {
             source: packet.source,
             destination: packet.destination,
@@ -73,17 +98,22 @@ impl FlowTable {
         if !self.flows.contains_key(&key) && self.flows.len() >= MAX_FLOWS {
             self.make_room(now);
         }
-        let flow =
-            self.flows.entry(key).or_insert(Flow { window_began: now, bytes: 0, before: 0, last: now });
-        let age = now.saturating_sub(flow.window_began);
-        if age >= WINDOW {
-            flow.before = if age < 2 * WINDOW { flow.bytes } else { 0 };
-            flow.bytes = 0;
-            flow.window_began = now;
-        }
-        flow.bytes += length;
-        flow.last = now;
-        if flow.bytes.max(flow.before) <= REAL_TIME_BYTES { Class::RealTime } else { Class::Bulk }
+        let next_id = &mut self.next_id;
+        let flow = self.flows.entry(key).or_insert_with(|| {
+            let id = *next_id;
+            *next_id = next_id.wrapping_add(1);
+            Flow { window_began: now, bytes: 0, before: 0, last: now, id, sent: [0; 2] }
+        });
+        flow.note(now, bytes.len() as u64);
+        let is_marked = EXPEDITED.contains(&(packet.traffic_class >> 2));
+        let is_light = flow.bytes.max(flow.before) <= REAL_TIME_BYTES;
+        let (class, sent) = match &mut flow.sent {
+            [sent, _] if is_marked || is_light => (Class::RealTime, sent),
+            [_, sent] => (Class::Bulk, sent),
+        };
+        let number = *sent;
+        *sent = sent.wrapping_add(1);
+        Verdict { class, flow: flow.id, number }
     }
 
     /// Forgets flows that are silent; if none is, all of them: they are judged again within a window.
@@ -134,10 +164,10 @@ mod tests {
             let now = Duration::from_millis(millisecond);
             // 12 Mbit/s, and 50 packets a second.
             let (bytes, download) = packet(1, 1_400, 0);
-            bulk += u32::from(table.class(now, &bytes, &download) == Class::Bulk);
+            bulk += u32::from(table.judge(now, &bytes, &download).class == Class::Bulk);
             if millisecond % 20 == 0 {
                 let (bytes, call) = packet(2, 188, 0);
-                late += u32::from(table.class(now, &bytes, &call) == Class::Bulk);
+                late += u32::from(table.judge(now, &bytes, &call).class == Class::Bulk);
             }
         }
         assert_eq!(late, 0);
@@ -150,10 +180,10 @@ mod tests {
         let mut table = FlowTable::default();
         let (bytes, packet) = packet(1, 1_400, 0);
         for millisecond in 0..100 {
-            table.class(Duration::from_millis(millisecond), &bytes, &packet);
+            table.judge(Duration::from_millis(millisecond), &bytes, &packet);
         }
-        assert_eq!(table.class(Duration::from_millis(100), &bytes, &packet), Class::Bulk);
-        assert_eq!(table.class(Duration::from_millis(1_000), &bytes, &packet), Class::RealTime);
+        assert_eq!(table.judge(Duration::from_millis(100), &bytes, &packet).class, Class::Bulk);
+        assert_eq!(table.judge(Duration::from_millis(1_000), &bytes, &packet).class, Class::RealTime);
     }
 
     #[test]
@@ -161,8 +191,27 @@ mod tests {
         let mut table = FlowTable::default();
         let (bytes, packet) = packet(1, 1_400, 46 << 2);
         for _ in 0..1_000 {
-            assert_eq!(table.class(Duration::ZERO, &bytes, &packet), Class::RealTime);
+            assert_eq!(table.judge(Duration::ZERO, &bytes, &packet).class, Class::RealTime);
         }
+    }
+
+    #[test]
+    fn packets_of_a_flow_and_class_are_counted() {
+        let mut table = FlowTable::default();
+        let (bytes, marked) = packet(1, 1_400, 34 << 2);
+        let (_, plain) = packet(1, 1_400, 0);
+        let mut numbers = [Vec::new(), Vec::new()];
+        for _ in 0..200 {
+            let verdict = table.judge(Duration::ZERO, &bytes, &plain);
+            numbers[usize::from(verdict.class == Class::Bulk)].push(verdict.number);
+            assert_eq!(verdict.flow, 0);
+        }
+        assert_eq!(numbers[1], (0..200 - numbers[0].len() as u32).collect::<Vec<_>>());
+        let verdict = table.judge(Duration::ZERO, &bytes, &marked);
+        assert_eq!((verdict.class, verdict.number), (Class::RealTime, numbers[0].len() as u32));
+        let (other, of_other) = packet(2, 60, 0);
+        let verdict = table.judge(Duration::ZERO, &other, &of_other);
+        assert_eq!((verdict.flow, verdict.number), (1, 0));
     }
 
     #[test]
@@ -171,7 +220,7 @@ mod tests {
         for number in 0..100_000_u32 {
             let (bytes, mut packet) = packet(1, 60, 0);
             packet.source = std::net::Ipv4Addr::from_bits(number).into();
-            table.class(Duration::ZERO, &bytes, &packet);
+            table.judge(Duration::ZERO, &bytes, &packet);
             assert!(table.len() <= MAX_FLOWS);
         }
     }

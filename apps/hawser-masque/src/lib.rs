@@ -28,6 +28,7 @@ pub mod connect;
 mod error;
 pub mod flows;
 pub mod ip;
+pub mod order;
 pub mod packet;
 mod percent;
 pub mod status;

@@ -116,6 +116,7 @@ pub(crate) fn path(name: String, sample: &PathSample, now: Time) -> Path {
         probe_timeouts: stats.probe_timeouts,
         times_suspect: stats.times_suspect,
         silent_ms: stats.heard_at.map(|at| milliseconds(now.since(at))),
+        stalled: false,
     }
 }
 

@@ -208,6 +208,17 @@ fn compare_path(connection: &Connection, was: &Path, path: &Path, news: &mut Vec
             let text = format!("{name} fell silent: others carry its data");
             news.push(News::of_path(EventKind::PathSuspect, connection, path, text));
         }
+        _ if path.stalled && !was.is_silent() => {
+            let text = format!("{} brings nothing any more, and others do", path.name);
+            news.push(News::of_path(EventKind::PathStalled, connection, path, text));
+        }
+        // Of one that has been silent for long nobody knows what it should bring.
+        (PathState::Active, PathState::Active)
+            if was.stalled && !path.stalled && path.silent_ms < was.silent_ms =>
+        {
+            let text = format!("{} brings data again", path.name);
+            news.push(News::of_path(EventKind::PathRecovered, connection, path, text));
+        }
         (PathState::Suspect, PathState::Active) => {
             let text = format!("{name} answers again");
             news.push(News::of_path(EventKind::PathRecovered, connection, path, text));

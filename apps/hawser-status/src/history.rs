@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Path, PathState, Status};
+use crate::model::{Path, Status};
 
 /// Points that are kept.
 const POINTS: usize = 3_600;
@@ -73,7 +73,7 @@ pub fn series(status: &Status) -> BTreeMap<String, Point> {
             received_bps: point.received_bps + path.rate_received_bps,
             rtt_ms: best.smoothed_rtt_ms,
             loss: best.loss,
-            suspect: point.suspect || path.state == PathState::Suspect,
+            suspect: point.suspect || path.is_silent(),
         };
         busiest.insert(&path.name, (best, point));
     }

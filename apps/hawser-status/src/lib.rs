@@ -7,6 +7,7 @@
 //! Looking takes the lock of one connection after the other for some microseconds. Nothing is counted for it per packet, and while
 //! nobody looks it happens once a second, or with many connections not at all.
 
+mod classic;
 pub mod control;
 mod convert;
 mod events;

@@ -21,9 +21,16 @@ pub struct Request {
     pub path: String,
     /// The fields `Host`.
     hosts: Vec<String>,
+    /// The fields `Accept`.
+    accepts: Vec<String>,
 }
 
 impl Request {
+    /// Whether its sender says that it reads this media type.
+    pub fn accepts(&self, kind: &str) -> bool {
+        self.accepts.iter().any(|accepted| accepted.contains(kind))
+    }
+
     /// Whether it is meant for a page of this machine: its `Host` is an address or `localhost`. Another name is one of a
     /// web page that had its name lead here (DNS rebinding), so that browsers let it read what is answered. Browsers always send
     /// the field; programs that do not are no browsers.
@@ -74,12 +81,16 @@ fn parse(head: &str) -> Option<Request> {
     if !version.starts_with("HTTP/1.") {
         return None;
     }
-    let fields = lines.filter_map(|line| line.split_once(':'));
-    let hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let fields: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(':')).collect();
+    let values = |wanted: &str| {
+        let named = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        named.map(|(_, value)| value.trim().to_owned()).collect()
+    };
     Some(Request {
         method: method.to_owned(),
         path: path.split('?').next().unwrap_or_default().to_owned(),
-        hosts: hosts.map(|(_, value)| value.trim().to_owned()).collect(),
+        hosts: values("host"),
+        accepts: values("accept"),
     })
 }
 

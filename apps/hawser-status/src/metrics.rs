@@ -14,6 +14,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::classic;
 use crate::model::{Link, LinkUsage, Path, PathState, Status};
 
 /// The media type of the text.
@@ -34,6 +35,14 @@ pub fn text(status: Arc<Status>) -> Result<String, fmt::Error> {
     let mut text = String::new();
     encode(&mut text, &registry)?;
     Ok(text)
+}
+
+/// The same in the older text format, for node_exporter's textfile collector and for servers that do not ask for OpenMetrics.
+///
+/// # Errors
+/// None in practice: a string takes everything.
+pub fn classic_text(status: Arc<Status>) -> Result<String, fmt::Error> {
+    Ok(classic::of(&text(status)?))
 }
 
 #[derive(Debug)]
@@ -228,9 +237,9 @@ fn link_gauges(encoder: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Res
         ),
         (
             "link_silent",
-            "Whether the link's busiest path is silent with data outstanding",
+            "Whether nothing comes over the link's busiest path although something should",
             None,
-            busiest(|path| f64::from(u8::from(path.state == PathState::Suspect))),
+            busiest(|path| f64::from(u8::from(path.is_silent()))),
         ),
     ];
     families

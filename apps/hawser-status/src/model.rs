@@ -371,6 +371,17 @@ pub struct Path {
     /// How long nothing has arrived on it; absent before the first datagram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_ms: Option<f64>,
+    /// Whether it brought data until a moment ago, and brings nothing while other paths of the connection do. An end that only
+    /// receives has nothing outstanding by which a path could be [`PathState::Suspect`].
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stalled: bool,
+}
+
+impl Path {
+    /// Whether nothing comes over it although something should.
+    pub fn is_silent(&self) -> bool {
+        self.stalled || self.state == PathState::Suspect
+    }
 }
 
 /// Where a path stands.
@@ -519,6 +530,8 @@ pub enum EventKind {
     PathOpened,
     /// A path fell silent with data outstanding.
     PathSuspect,
+    /// A path brings nothing any more while others do.
+    PathStalled,
     /// It answers again.
     PathRecovered,
     /// A path ended.
@@ -548,4 +561,8 @@ pub enum EventKind {
 // Serde asks by reference.
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }

@@ -12,6 +12,13 @@ use crate::model::{Carried, Connection, Link, Path, Totals};
 
 /// Time constant of rates in seconds: a link that stops is seen to have stopped within half a second.
 const RATE_MEMORY: f64 = 0.2;
+/// The same for what a path usually brings.
+const USUAL_MEMORY: f64 = 2.0;
+/// A path that brought so much (bit/s) and nothing for so long (ms, and a few round trips), while others brought something just now,
+/// has stalled.
+const USUAL_LEAST: f64 = 64e3;
+const STALLED_AFTER: f64 = 400.0;
+const JUST_NOW: f64 = 200.0;
 /// Connections that a status lists; of more, the busiest.
 pub(crate) const MAX_LISTED: usize = 256;
 /// Links whose sums are kept.
@@ -39,8 +46,6 @@ pub(crate) struct Seen {
 struct Known {
     rates: Rates,
     paths: HashMap<u32, Rates>,
-    /// By link, part of the sums of links already.
-    carried: BTreeMap<String, (u64, u64)>,
     /// Whether it was there in the pass that runs.
     present: bool,
 }
@@ -51,6 +56,8 @@ struct Rates {
     counters: (u64, u64),
     sent: f64,
     received: f64,
+    /// Received in the last seconds.
+    usual: f64,
 }
 
 impl Rates {
@@ -59,9 +66,25 @@ impl Rates {
             let gain = 1.0 - (-elapsed / RATE_MEMORY).exp();
             let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 * 8.0 / elapsed;
             self.sent += gain * (rate(counters.0, self.counters.0) - self.sent);
-            self.received += gain * (rate(counters.1, self.counters.1) - self.received);
+            let received = rate(counters.1, self.counters.1);
+            self.received += gain * (received - self.received);
+            self.usual += (1.0 - (-elapsed / USUAL_MEMORY).exp()) * (received - self.usual);
         }
         self.counters = counters;
+    }
+}
+
+/// Bytes sent and received over links, by their names.
+type LinkBytes = BTreeMap<String, (u64, u64)>;
+
+/// Adds what an endpoint counted. Connections that ended are part of it, also those that came and went between two looks.
+fn add_links(sums: &mut LinkBytes, counted: &ConnectionTotals, names: &Names) {
+    for (link, (sent, received)) in &counted.links {
+        let Some(name) = names.0.get(link) else { continue };
+        if sums.len() < MAX_LINKS || sums.contains_key(name) {
+            let sum = sums.entry(name.clone()).or_default();
+            *sum = (sum.0 + sent, sum.1 + received);
+        }
     }
 }
 
@@ -74,8 +97,8 @@ pub(crate) struct Sampler {
     /// The same of each endpoint when it was looked at last, and of those that are gone.
     endpoints: HashMap<u32, ConnectionTotals>,
     gone: ConnectionTotals,
-    /// Bytes of each link, by name.
-    links: BTreeMap<String, (u64, u64)>,
+    /// Bytes of each link of endpoints that are gone, by name.
+    gone_links: LinkBytes,
     /// Names of links that each endpoint has or had.
     names: HashMap<u32, Names>,
     sampled: Option<Instant>,
@@ -107,10 +130,15 @@ impl Sampler {
             let last = self.endpoints.entry(watched.number).or_default();
             *last = largest(last, &self.counted);
         }
-        let gone = &mut self.gone;
+        let (gone, gone_links, names) = (&mut self.gone, &mut self.gone_links, &self.names);
         self.endpoints.retain(|number, counted| {
             let stays = endpoints.iter().any(|watched| watched.number == *number);
             if !stays {
+                if let Some(names) = names.get(number) {
+                    add_links(gone_links, counted, names);
+                }
+                // Their numbers mean nothing without the endpoint.
+                counted.links.clear();
                 gone.add(counted);
             }
             stays
@@ -127,7 +155,7 @@ impl Sampler {
     }
 
     fn totals(&self, connections: &[Connection]) -> Totals {
-        let mut counted = self.gone;
+        let mut counted = self.gone.clone();
         self.endpoints.values().for_each(|endpoint| counted.add(endpoint));
         let mut totals = Totals {
             connections: connections.len() as u64,
@@ -174,20 +202,10 @@ impl Sampler {
                 ..described
             });
         }
+        mark_stalled(&mut connection.paths, &rates);
         known.paths = rates;
         connection.carried = carried(&sample, names);
         self.counted.add(&sample.totals());
-        for name_carried in connection.carried.iter().filter(|carried| names.is_link(&carried.name)) {
-            let Carried { name, bytes_sent, bytes_received } = name_carried;
-            if !self.links.contains_key(name) && self.links.len() == MAX_LINKS {
-                continue;
-            }
-            let counted = known.carried.entry(name.clone()).or_default();
-            let sum = self.links.entry(name.clone()).or_default();
-            sum.0 += bytes_sent.saturating_sub(counted.0);
-            sum.1 += bytes_received.saturating_sub(counted.1);
-            *counted = (counted.0.max(*bytes_sent), counted.1.max(*bytes_received));
-        }
         connection
     }
 
@@ -217,11 +235,17 @@ impl Sampler {
                 }
             }
         }
-        for (name, (sent, received)) in &self.links {
+        let mut sums = self.gone_links.clone();
+        for (number, counted) in &self.endpoints {
+            if let Some(names) = self.names.get(number) {
+                add_links(&mut sums, counted, names);
+            }
+        }
+        for (name, sum) in sums {
             let absent = || Link { name: name.clone(), kind: "unknown".to_owned(), ..Link::default() };
             let link = links.entry(name.clone()).or_insert_with(absent);
-            (link.bytes_sent, link.bytes_received) = (*sent, *received);
-            (link.rate_sent_bps, link.rate_received_bps) = rates.get(name).copied().unwrap_or_default();
+            (link.bytes_sent, link.bytes_received) = sum;
+            (link.rate_sent_bps, link.rate_received_bps) = rates.get(&name).copied().unwrap_or_default();
         }
         links.into_values().collect()
     }
@@ -244,9 +268,16 @@ impl Names {
             None => peer(path.info.tuple.remote),
         })
     }
+}
 
-    fn is_link(&self, name: &str) -> bool {
-        self.0.values().any(|known| known == name)
+/// Marks paths that bring nothing while others of their connection do.
+fn mark_stalled(paths: &mut [Path], rates: &HashMap<u32, Rates>) {
+    let is_flowing = paths.iter().any(|path| path.silent_ms.is_some_and(|silent| silent < JUST_NOW));
+    for path in paths {
+        let usual = rates.get(&path.id).map_or(0.0, |rates| rates.usual);
+        let patience = STALLED_AFTER.max(3.0 * path.smoothed_rtt_ms);
+        let is_silent = path.silent_ms.is_some_and(|silent| silent > patience);
+        path.stalled = is_flowing && is_silent && usual > USUAL_LEAST;
     }
 }
 
@@ -277,5 +308,36 @@ fn largest(before: &ConnectionTotals, now: &ConnectionTotals) -> ConnectionTotal
         packets_lost: before.packets_lost.max(now.packets_lost),
         packets_spuriously_lost: before.packets_spuriously_lost.max(now.packets_spuriously_lost),
         times_suspect: before.times_suspect.max(now.times_suspect),
+        links: largest_links(before, now),
+    }
+}
+
+fn largest_links(before: &ConnectionTotals, now: &ConnectionTotals) -> BTreeMap<LinkId, (u64, u64)> {
+    let mut links = before.links.clone();
+    for (link, (sent, received)) in &now.links {
+        let known = links.entry(*link).or_default();
+        *known = (known.0.max(*sent), known.1.max(*received));
+    }
+    links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stalls_when_others_go_on_and_not_when_all_rest() {
+        let path =
+            |id, silent| Path { id, silent_ms: Some(silent), smoothed_rtt_ms: 40.0, ..Path::default() };
+        let busy = Rates { usual: 5e6, ..Rates::default() };
+        let rates = HashMap::from([(0, busy), (1, busy), (2, Rates::default())]);
+        let stalled = |first, second| {
+            let mut paths = vec![path(0, first), path(1, second), path(2, 900.0)];
+            mark_stalled(&mut paths, &rates);
+            paths.iter().map(|path| path.stalled).collect::<Vec<_>>()
+        };
+        assert_eq!(stalled(10.0, 500.0), [false, true, false], "the last one never brought anything");
+        assert_eq!(stalled(10.0, 300.0), [false, false, false]);
+        assert_eq!(stalled(500.0, 500.0), [false, false, false], "nothing is sent");
     }
 }

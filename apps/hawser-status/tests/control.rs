@@ -106,6 +106,8 @@ fn paths(status: &Status) -> Vec<(&str, PathState)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_has_rates_paths_and_policies() {
     let program = Program::start().await;
+    let is_busy = |status: &Status| status.connections.first().is_some_and(|it| it.rate_sent_bps > 1e6);
+    program.until(is_busy).await;
     let mut client = program.client().await;
     assert_eq!(client.hello().program.command, "test");
     let Outcome::Status(status) = client.ask(Order::Status).await.unwrap() else { panic!("no status") };

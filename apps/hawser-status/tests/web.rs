@@ -84,6 +84,9 @@ async fn samples_are_streamed_and_files_are_there() {
     let page = Page::open().await;
     for (file, kind) in [
         ("page.js", "text/javascript"),
+        ("charts.js", "text/javascript"),
+        ("plot.js", "text/javascript"),
+        ("plot.css", "text/css"),
         ("page.css", "text/css"),
         ("status", "application/json"),
         ("history", "application/json"),
@@ -103,15 +106,33 @@ async fn metrics_are_open_and_complete() {
     let page = Page::open().await;
     let url = page.server.metrics_url();
     assert!(url.ends_with("/metrics"));
-    let text = page.get("/metrics", "127.0.0.1", 1 << 20).await;
+    // As Prometheus asks.
+    let asking = "127.0.0.1\r\nAccept: application/openmetrics-text;version=1.0.0,text/plain;q=0.3";
+    let text = page.get("/metrics", asking, 1 << 20).await;
     assert!(text.contains("application/openmetrics-text") && text.ends_with("# EOF\n"), "{text}");
     assert!(text.contains("hawser_uptime_seconds ") && text.contains("hawser_program{"), "{text}");
+    let classic = page.get("/metrics", "127.0.0.1", 1 << 20).await;
+    assert!(classic.contains("text/plain; version=0.0.4") && !classic.contains("# EOF"), "{classic}");
+    assert!(classic.contains("# TYPE hawser_sent_bytes_total counter"), "{classic}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_left_open_reads_or_is_dropped() {
+    let page = Page::open().await;
+    let head = format!("GET {}stream HTTP/1.1\r\nHost: localhost\r\n\r\n", page.path);
+    // Takes nothing of what it is sent, and others are served.
+    let mut idle = TcpStream::connect(page.address).unwrap();
+    idle.write_all(head.as_bytes()).unwrap();
+    for _ in 0..20 {
+        let answer = page.get(&format!("{}status", page.path), "localhost", 1 << 20).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
 }
 
 /// Text of peers reaches the page as JSON; the script sets it as text.
 #[test]
 fn the_script_makes_no_markup_of_what_it_is_told() {
-    let script = include_str!("../src/web/page.js");
+    let script = concat!(include_str!("../src/web/page.js"), include_str!("../src/web/charts.js"));
     for dangerous in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("]
     {
         assert!(!script.contains(dangerous), "{dangerous}");

@@ -161,7 +161,7 @@ impl View {
                 let (row, best) = entry;
                 row.sent_bps += path.rate_sent_bps;
                 row.received_bps += path.rate_received_bps;
-                let state = state_of(path.state, path.backup);
+                let state = if path.is_silent() { "SILENT" } else { state_of(path.state, path.backup) };
                 // One path that is silent is worth knowing of whatever the others do.
                 if row.state != "SILENT" && (rate > *best || state == "SILENT") {
                     row.state = state;

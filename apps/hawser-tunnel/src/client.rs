@@ -274,7 +274,7 @@ async fn upwards(shared: Arc<Shared>, lane: Lane) {
         let now = started.elapsed();
         device::complete(frame, |bytes| match (&up, packet::read(bytes)) {
             (Some(up), Ok(packet)) if up.addresses.contains(&packet.source) => {
-                up.sender.send(bytes, flows.class(now, bytes, &packet));
+                up.sender.send(bytes, &flows.judge(now, bytes, &packet));
             }
             (_, Ok(packet)) => shared.answer(bytes, &packet, Unreachable::Network),
             (_, Err(_)) => {}

@@ -14,6 +14,7 @@ mod host;
 mod instructions;
 mod memory;
 mod sessions;
+mod status;
 mod transfer;
 mod watched;
 mod world;
@@ -48,6 +49,8 @@ enum Part {
     Allocations,
     /// Instructions per packet of a steady transfer.
     Instructions,
+    /// What looking at eight paths costs, and a scrape of a thousand connections.
+    Status,
     /// Instructions of each congestion controller per acknowledgement.
     Acknowledgements {
         /// Controllers, comma separated. Default: all.
@@ -79,6 +82,7 @@ fn run(arguments: Arguments) -> Result<(), Error> {
         Part::Memory { connections } => serde_json::to_value(memory::report(connections)?)?,
         Part::Allocations => serde_json::to_value(transfer::allocations()?)?,
         Part::Instructions => serde_json::to_value(instructions::report()?)?,
+        Part::Status => serde_json::to_value(status::report()?)?,
         Part::Acknowledgements { controllers } => {
             serde_json::to_value(acknowledgements::report(&controllers)?)?
         }

@@ -13,7 +13,7 @@ use crate::results;
 pub(crate) fn report(arguments: &Arguments, launcher: &Launcher) -> Result<(), Error> {
     let binary = launcher.binary("inprocess");
     let mut reports = Vec::new();
-    for part in ["memory", "allocations", "instructions", "acknowledgements"] {
+    for part in ["memory", "allocations", "instructions", "acknowledgements", "status"] {
         let output = Command::new(&binary)
             .arg(part)
             .output()

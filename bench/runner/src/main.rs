@@ -101,7 +101,7 @@ enum Suite {
         #[arg(default_value = "../scenarios/link-dies.toml")]
         scenario: PathBuf,
     },
-    /// Memory per connection and path, allocations and instructions per packet.
+    /// Memory per connection and path, allocations and instructions per packet, what looking costs.
     Memory,
     /// The simulator: speed, where its time goes, memory, sweeps.
     Sim {

@@ -7,7 +7,7 @@
 //! | name | file | for |
 //! |---|---|---|
 //! | `newreno` | [`NewReno`] | the reference of RFC 9002; fairness competitor |
-//! | `cubic` | [`Cubic`] | default: RFC 9438 with HyStart++ (RFC 9406) |
+//! | `cubic` | [`Cubic`] | RFC 9438 with HyStart++ (RFC 9406); what most of the Internet runs |
 //! | `westwood`, `illinois`, `elastic` | by these names | loss says when, something else how much: a bandwidth, a delay, both |
 //! | `vegas`, `copa`, `c2tcp` | by these names | little delay |
 //! | `lia`, `olia`, `balia`, `wvegas` | by these names, [`Olia`] | coupled: paths through one bottleneck take the share of one flow |
@@ -17,7 +17,7 @@
 //! | `bbr`, `coupled-bbr` | `bbr/v1` | model of bandwidth and round-trip time; the latter shares a common bottleneck |
 //! | `bbr2`, `bbr2-alpha-beta`, `bbr3` | `bbr/bounded` | the same with bounds that loss sets |
 //! | `bbr2plus` | `bbr/plus` | BBRv2 that asks the delay before and after each probe |
-//! | `tide` | `tide` | links whose capacity moves: rate times delay with a bounded queue, CUBIC where others fill it |
+//! | `tide` | `tide` | default: links whose capacity moves or not: rate times delay with a bounded queue, CUBIC where others fill it |
 //!
 //! All but the coupled ones run on each path by itself; that is what aggregates links. Coupled ones look at the sibling
 //! paths and are fair where paths meet. `docs/congestion-control.md` has a row for each, with parameters and sources.
@@ -62,7 +62,11 @@ mod window;
 mod window_based;
 mod wvegas;
 
-use hawser_policy::{CongestionController, ControllerInit, Parameters, PolicyInfo, Registry};
+use std::sync::Arc;
+
+use hawser_policy::{
+    CongestionController, ControllerFactory, ControllerInit, Parameters, PolicyInfo, Registry,
+};
 
 pub use bbr::{ModelObserver, ModelState, PlusState, register_observed};
 pub use cubic::{Cubic, CubicParameters};
@@ -95,7 +99,7 @@ const ALL: [(fn() -> PolicyInfo, Build); 18] = [
     (bbr::info_v3, bbr::build_v3),
 ];
 
-/// Adds every controller of this crate under its name, and [`Cubic`] also as `default`.
+/// Adds every controller of this crate under its name, and `tide` also as `default`.
 pub fn register(registry: &mut Registry) {
     for (info, build) in ALL {
         registry.add_controller_with(info(), build);
@@ -104,6 +108,11 @@ pub fn register(registry: &mut Registry) {
     registry.add_controllers(mpcc::info(), mpcc::factory);
     registry.add_controllers(dwc::info(), dwc::factory);
     registry.add_controllers(tide::info(), tide::factory);
+}
+
+/// Makes controllers of what [`register`] calls `default`, with its default parameters.
+pub fn default_controllers() -> Arc<dyn ControllerFactory> {
+    tide::factory(&Parameters::defaults(&tide::info().parameters))
 }
 
 /// Adds the policy sets of this crate. They take scheduler and acknowledgements from the registry, so those come first; a set that

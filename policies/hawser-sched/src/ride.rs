@@ -80,7 +80,7 @@ impl Ride {
 
     /// Adds the set. It takes its controllers and acknowledgements from the registry as it is now, if that has them.
     pub fn register(registry: &mut Registry) {
-        let Ok(congestion) = registry.controller("default") else { return };
+        let Ok(congestion) = registry.controller("cubic") else { return };
         let Ok(acknowledgements) = registry.ack_policy("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
             let guards = parameters.flag("guard");

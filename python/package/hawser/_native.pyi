@@ -201,11 +201,23 @@ class Loss:
 
 @final
 class Send:
-    """Bytes for a path: ``max_bytes`` before the next question, ``skip`` bytes of the queue left to others, ``copies`` for these paths."""
+    """Bytes for a path: ``max_bytes`` before the next question, ``skip`` bytes of the queue left to others, ``copies`` queued for other paths.
+
+    ``what``: the head of the queue, that without what is sent again, datagrams, copies that wait for this path
+    (:attr:`Path.copies_queued`), or symbols of an erasure code.
+    """
 
     def __new__(
-        cls, path: Path | int, *, max_bytes: int | None = None, skip: int = 0, copies: list[Path | int] = ...
+        cls,
+        path: Path | int,
+        *,
+        max_bytes: int | None = None,
+        skip: int = 0,
+        what: Literal["next", "unsent", "datagrams", "copies", "repair"] = "next",
+        copies: list[Path | int] = [],
     ) -> Send: ...
+    @property
+    def what(self) -> str: ...
     @property
     def path(self) -> int: ...
     @property

@@ -7,7 +7,7 @@
 * Observation, all from 0 to 1: for each path whether it can send, its window (bytes; b / (b + 1 MB)), the filled share of that, smoothed
   and smallest round-trip time (s; t / (t + 0.1)), recent loss, delivery rate (bit/s; r / (r + 20e6)); then the bytes that wait for the first
   time and to be sent again (b / (b + 1 MB)). Paths that do not exist yet are zero.
-* Reward: minus the virtual seconds since the last step, so that the return is minus the time until the transfer is done.
+* Reward: minus the virtual seconds since the last step, so that the return is minus the time from the first question to the end of the transfer.
 
 ``hawser/Congestion-v0``: a congestion controller. A step is a round trip of a path; paths take turns as their acknowledgements come
 (``info["path"]``).

@@ -71,7 +71,7 @@ pub(super) type Claim = Arc<Mutex<Option<Asker>>>;
 pub(super) struct Course {
     questions: Mutex<Receiver<Question>>,
     answers: Option<SyncSender<f64>>,
-    thread: Option<JoinHandle<Ended>>,
+    thread: Option<JoinHandle<Result<Ended, String>>>,
     ended: Option<Ended>,
 }
 
@@ -101,13 +101,14 @@ impl Course {
         let mut registry = Registry::clone(&policies::registry());
         let name = add(&mut registry, claim, side);
         let scenario = source.read(&registry, &[(kind.to_owned(), name.to_owned())], Some(seed))?;
-        let mut simulation = Simulation::new(&scenario, &registry, Options::default()).map_err(wrong)?;
-        // The factory in it holds the claim, and the thread would never see that nobody asks.
-        drop(registry);
+        // A simulation stays on its thread. The factories hold the claim: they go with it, or the questions would never end.
         let run = move || {
+            let mut simulation = Simulation::new(&scenario, &registry, Options::default())
+                .map_err(|error| error.to_string())?;
+            drop(registry);
             let watch = Watch::new(Trouble::default(), stop, false);
             let outcome = simulation.run(&mut Columns::new(None, false, watch));
-            Ended { finished: outcome.end == End::Finished, seconds: outcome.simulated_seconds }
+            Ok(Ended { finished: outcome.end == End::Finished, seconds: outcome.simulated_seconds })
         };
         let thread = std::thread::Builder::new().name("hawser-course".into()).spawn(run);
         let thread = thread.map_err(|error| wrong(format!("cannot start a thread: {error}")))?;
@@ -125,7 +126,7 @@ impl Course {
     /// Waits for the next question, or the end.
     ///
     /// # Errors
-    /// `KeyboardInterrupt`; `RuntimeError` if the simulator panicked.
+    /// `ValueError` for a scenario that nothing ends; `KeyboardInterrupt`; `RuntimeError` if the simulator panicked.
     pub(super) fn next(&mut self, py: Python<'_>) -> PyResult<Next> {
         if let Some(ended) = self.ended {
             return Ok(Next::End(ended));
@@ -151,6 +152,7 @@ impl Course {
             let ended = ended.map_err(|_| {
                 pyo3::exceptions::PyRuntimeError::new_err("the simulator panicked; see stderr")
             })?;
+            let ended = ended.map_err(wrong)?;
             self.ended = Some(ended);
             return Ok(Next::End(ended));
         }

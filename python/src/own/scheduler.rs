@@ -14,6 +14,9 @@ use crate::trouble::Trouble;
 
 const EXPECTED: &str = "a path of the view, its id, hawser.Send(...), hawser.Wait(...), or None to wait";
 
+/// What an assignment may take.
+const WHAT: [&str; 5] = ["next", "unsent", "datagrams", "copies", "repair"];
+
 /// Bytes for a path.
 #[pyclass(module = "hawser._native", name = "Send", frozen, get_all)]
 pub(crate) struct Sending {
@@ -22,6 +25,9 @@ pub(crate) struct Sending {
     max_bytes: Option<u64>,
     /// Bytes at the head of the queue that are left to other paths.
     skip: u64,
+    /// `next`: the head of the queue; `unsent`: the same without what is sent again; `datagrams`; `copies`: those that wait for this path;
+    /// `repair`: symbols of an erasure code.
+    what: &'static str,
     /// Ids of paths for which a copy is queued.
     copies: Vec<u32>,
 }
@@ -29,15 +35,23 @@ pub(crate) struct Sending {
 #[pymethods]
 impl Sending {
     #[new]
-    #[pyo3(signature = (path, *, max_bytes=None, skip=0, copies=Vec::new()))]
+    #[pyo3(signature = (path, *, max_bytes=None, skip=0, what="next", copies=Vec::new()))]
     fn new(
         path: &Bound<'_, PyAny>,
         max_bytes: Option<u64>,
         skip: u64,
+        what: &str,
         copies: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let copies = copies.iter().map(id_of).collect::<PyResult<Vec<u32>>>()?;
-        Ok(Sending { path: id_of(path)?, max_bytes, skip, copies })
+        let Some(what) = WHAT.into_iter().find(|known| *known == what) else {
+            let known = WHAT.join(", ");
+            return Err(PyValueError::new_err(format!("what: expected one of {known}, found {what:?}")));
+        };
+        if skip > 0 && !["next", "unsent"].contains(&what) {
+            return Err(PyValueError::new_err(format!("skip: expected 0 with what={what:?}, found {skip}")));
+        }
+        Ok(Sending { path: id_of(path)?, max_bytes, skip, what, copies })
     }
 }
 
@@ -125,7 +139,14 @@ fn decision(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>, view: &SendVie
         }
         return Ok(Decision::Send(Assignment {
             path: known(send.path, method, view)?,
-            selection: if send.skip == 0 { Selection::Next } else { Selection::Skip(send.skip) },
+            selection: match send.what {
+                "unsent" => Selection::Unsent(send.skip),
+                "datagrams" => Selection::Datagrams,
+                "copies" => Selection::Copies,
+                "repair" => Selection::Repair,
+                _ if send.skip > 0 => Selection::Skip(send.skip),
+                _ => Selection::Next,
+            },
             max_bytes: send.max_bytes.unwrap_or(u64::MAX),
             copies,
             tag: Tag(0),

@@ -1,17 +1,16 @@
 //! One budget for what all connections of an endpoint hold unread.
 //!
 //! Flow control bounds each connection, but not their number times that bound. Windows do not grow beyond half of an equal
-//! share of the budget, which those have that hold something: idle connections, however many, leave the windows of others as they are. Where it is exceeded all the same, a connection that holds more than an equal share is closed: so nobody who
-//! keeps to his share suffers from others, and all together hold less than twice the budget.
+//! share of the budget, which those sources have that hold something, and of which each of their connections has an equal share:
+//! idle connections, however many, leave the windows of others as they are, and so do those of another address. Where the budget is exceeded
+//! all the same, the largest holder of the source that holds most is closed, whoever's packet came last: nobody suffers from
+//! others who hold more.
 
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Waker;
 
-/// Smaller changes are not passed on: they would cost every packet.
-const STEP: u64 = 32 << 10;
-
-/// The largest part of the whole for one connection.
-const LARGEST_PART: u64 = 8;
+use crate::memory_pool::{self, LARGEST_PART, Pool};
 
 /// A window that is enough for most paths: 1 Gbit/s over 400 ms.
 const AMPLE: u64 = 48 << 20;
@@ -21,113 +20,124 @@ const AMPLE: u64 = 48 << 20;
 #[derive(Clone, Debug)]
 pub struct ReceiveMemory(Arc<Pool>);
 
-#[derive(Debug)]
-struct Pool {
-    limit: u64,
-    held: AtomicU64,
-    /// Connections that hold something.
-    holders: AtomicU64,
-}
-
 impl ReceiveMemory {
     /// A budget of its own. Data of streams counts from the first byte unread to the highest received, with the gaps in
     /// between; unread datagrams count with what they cost.
     pub fn new(limit: u64) -> Self {
-        let pool = Pool { limit, held: AtomicU64::new(0), holders: AtomicU64::new(0) };
-        ReceiveMemory(Arc::new(pool))
+        ReceiveMemory(Pool::new(limit))
     }
 
     /// What is held now, to within 32 KiB for each connection.
     pub fn held(&self) -> u64 {
-        self.0.held.load(Ordering::Relaxed)
+        self.0.held()
     }
 
-    /// A further connection takes part.
-    pub(crate) fn join(&self) -> Share {
-        Share { pool: self.0.clone(), held: 0 }
+    /// A further connection takes part, of a client at this address.
+    pub(crate) fn join(&self, client: Option<IpAddr>) -> Share {
+        Share(self.0.join(client))
     }
 }
 
 /// What one connection holds.
 #[derive(Debug)]
-pub(crate) struct Share {
-    pool: Arc<Pool>,
-    held: u64,
-}
+pub(crate) struct Share(memory_pool::Share);
 
 impl Share {
-    /// The connection holds so much. Whether that is too much: more than an equal share of a budget that is exceeded.
+    /// The connection holds so much. Returns true if it must be closed.
     #[inline]
     #[must_use]
     pub(crate) fn update(&mut self, held: u64) -> bool {
-        held.abs_diff(self.held) >= STEP && self.settle(held)
+        self.0.update_or_relieve(held);
+        self.0.is_condemned()
+    }
+
+    /// The connection is closed, and what it held is free.
+    pub(crate) fn give_back(&mut self) {
+        self.0.give_back();
+    }
+
+    /// Whom to wake when others need what it holds. Called with locks held: it must not act on the connection at once.
+    pub(crate) fn set_waker(&self, waker: Waker) {
+        self.0.set_waker(waker);
     }
 
     /// What its windows may grow to: half of an equal share, so that a connection whose application reads does not come near to
     /// it; and however few others there are an eighth of the whole, unless that is less than most paths need.
     pub(crate) fn largest_window(&self) -> u64 {
-        let others = self.pool.holders.load(Ordering::Relaxed).saturating_sub(u64::from(self.held > 0));
-        let half_a_share = self.pool.limit / 2 / (others + 1);
-        half_a_share.min((self.pool.limit / LARGEST_PART).max(AMPLE))
-    }
-
-    #[inline(never)]
-    fn settle(&mut self, held: u64) -> bool {
-        // Wraps where it falls, as the counter does.
-        let change = held.wrapping_sub(self.held);
-        let before = self.pool.held.fetch_add(change, Ordering::Relaxed);
-        let grows = held > self.held;
-        let held_before = std::mem::replace(&mut self.held, held);
-        let holders = self.pool.count(held_before, held);
-        let exceeded = before.wrapping_add(change) > self.pool.limit;
-        grows && exceeded && held > self.pool.limit / holders.max(1)
-    }
-}
-
-impl Pool {
-    /// A connection held so much, and holds so much now. Returns how many hold something.
-    fn count(&self, before: u64, now: u64) -> u64 {
-        match (before > 0, now > 0) {
-            (false, true) => self.holders.fetch_add(1, Ordering::Relaxed) + 1,
-            (true, false) => self.holders.fetch_sub(1, Ordering::Relaxed) - 1,
-            _ => self.holders.load(Ordering::Relaxed),
-        }
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.pool.held.fetch_sub(self.held, Ordering::Relaxed);
-        self.pool.count(self.held, 0);
+        let holdings = self.0.holdings();
+        let of_source =
+            (holdings.limit / 2 / holdings.sources).min((holdings.limit / LARGEST_PART).max(AMPLE));
+        of_source / holdings.siblings
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::Wake;
+
     use super::*;
+    use crate::memory_pool::STEP;
 
     const KIB: u64 = 1 << 10;
 
+    fn client(number: u8) -> Option<IpAddr> {
+        Some([192, 0, 2, number].into())
+    }
+
+    #[derive(Default)]
+    struct Flag(AtomicBool);
+
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
     #[test]
-    fn whoever_exceeds_his_share_of_an_exceeded_budget_holds_too_much() {
+    fn the_largest_holder_is_closed_and_not_who_arrives() {
         let memory = ReceiveMemory::new(1_000 * KIB);
-        let mut shares: Vec<Share> = (0..4).map(|_| memory.join()).collect();
+        let mut shares: Vec<Share> = (0..4).map(|number| memory.join(client(number))).collect();
+        let woken = Arc::new(Flag::default());
+        shares[0].set_waker(woken.clone().into());
         assert!(!shares[0].update(700 * KIB), "more than an equal share, but there is room");
         assert!(!shares[1].update(200 * KIB));
+        assert!(!woken.0.load(Ordering::Relaxed));
         assert!(!shares[2].update(240 * KIB), "the budget is exceeded, by somebody else");
-        assert!(shares[0].update(740 * KIB));
-        assert!(!shares[0].update(600 * KIB), "what falls is on its way to be well");
+        assert!(woken.0.load(Ordering::Relaxed), "who may hear nothing for long");
+        assert!(shares[0].update(740 * KIB), "who is to be closed");
+        assert!(!shares[3].update(200 * KIB), "with what he holds left out there is room");
         drop(shares.remove(0));
-        assert_eq!(memory.held(), 440 * KIB);
+        assert_eq!(memory.held(), 640 * KIB);
         assert!(!shares[0].update(500 * KIB));
         drop(shares);
         assert_eq!(memory.held(), 0);
     }
 
+    /// A hundred connections of one address hold little each, one of another holds more than any of them.
+    #[test]
+    fn many_small_holders_of_one_source_have_no_large_one_of_another_closed() {
+        let memory = ReceiveMemory::new(3_200 * KIB);
+        let mut honest = memory.join(client(1));
+        assert!(!honest.update(1_000 * KIB));
+        let mut closed = 0;
+        let mut crowd: Vec<Share> = (0..100).map(|_| memory.join(client(2))).collect();
+        for share in &mut crowd {
+            closed += u32::from(share.update(64 * KIB));
+        }
+        assert!(!honest.update(1_100 * KIB), "the source with most bytes is another");
+        for share in &mut crowd {
+            closed += u32::from(share.update(64 * KIB));
+        }
+        assert!(closed >= 64, "{closed} of the crowd");
+        crowd.clear();
+        assert_eq!(memory.held(), 1_100 * KIB);
+    }
+
     #[test]
     fn idle_connections_do_not_shrink_windows() {
         let memory = ReceiveMemory::new(1_000 * KIB);
-        let mut shares: Vec<Share> = (0..1000).map(|_| memory.join()).collect();
+        let mut shares: Vec<Share> = (0..1000).map(|_| memory.join(None)).collect();
         assert_eq!(shares[0].largest_window(), 500 * KIB);
         assert!(!shares[0].update(100 * KIB));
         assert_eq!(shares[0].largest_window(), 500 * KIB, "it holds something itself");
@@ -139,10 +149,21 @@ mod tests {
         assert_eq!(shares[2].largest_window(), 500 * KIB, "nobody holds anything");
     }
 
+    /// Nor do those that hold a little, if they are of another address.
+    #[test]
+    fn a_crowd_of_one_source_shrinks_windows_of_others_by_half() {
+        let memory = ReceiveMemory::new(1 << 30);
+        let mut crowd: Vec<Share> = (0..1000).map(|_| memory.join(client(2))).collect();
+        crowd.iter_mut().for_each(|share| assert!(!share.update(STEP)));
+        assert_eq!(memory.join(client(1)).largest_window(), 128 << 20);
+        let of_crowd = memory.join(client(2)).largest_window();
+        assert!(of_crowd <= (128 << 20) / 1_000, "{of_crowd}");
+    }
+
     /// One who sends fast to an application that reads fast, and then does not, fills an eighth.
     #[test]
     fn a_connection_alone_does_not_get_the_whole() {
-        let window = |limit| ReceiveMemory::new(limit).join().largest_window();
+        let window = |limit| ReceiveMemory::new(limit).join(None).largest_window();
         assert_eq!(window(1 << 30), 128 << 20);
         assert_eq!(window(256 << 20), AMPLE);
         assert_eq!(window(64 << 20), 32 << 20, "half of it");
@@ -150,14 +171,15 @@ mod tests {
 
     #[test]
     fn small_changes_are_not_passed_on() {
-        let memory = ReceiveMemory::new(0);
-        let mut share = memory.join();
+        let memory = ReceiveMemory::new(STEP);
+        let mut share = memory.join(None);
         assert!(!share.update(STEP - 1));
         assert_eq!(memory.held(), 0);
-        assert!(share.update(STEP));
+        assert!(!share.update(STEP));
         assert!(!share.update(1));
         assert_eq!(memory.held(), STEP);
         assert!(!share.update(0));
         assert_eq!(memory.held(), 0);
+        assert!(share.update(2 * STEP));
     }
 }

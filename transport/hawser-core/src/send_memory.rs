@@ -2,20 +2,19 @@
 //!
 //! A path of large bandwidth and delay needs much of it, and few connections have such paths. So each may keep up to a quarter
 //! of what is free, which is what shared buffers of switches do: one alone gets what it needs, many get less each, and
-//! nobody has to be counted. The sum stays below the budget and the [`FLOOR`] of each connection, and none has
-//! more than an eighth.
+//! nobody has to be counted. A source has no more than an eighth of the whole, and each of its connections an equal part of
+//! that. The sum stays below the budget, the [`FLOOR`] of each source and the [`CONNECTION_FLOOR`] of each connection.
 
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Smaller changes are not passed on: they would cost every packet.
-const STEP: u64 = 64 << 10;
+use crate::memory_pool::{self, LARGEST_PART, Pool};
 
-/// What a connection may keep however little is left.
+/// What a source may keep however little is left.
 pub(crate) const FLOOR: u64 = 1 << 20;
 
-/// The largest part of the whole for one connection.
-const LARGEST_PART: u64 = 8;
+/// What a connection may keep however much others of its source do.
+const CONNECTION_FLOOR: u64 = 64 << 10;
 
 /// The part of what is free for one connection.
 const PART_OF_FREE: u64 = 4;
@@ -25,62 +24,44 @@ const PART_OF_FREE: u64 = 4;
 #[derive(Clone, Debug)]
 pub struct SendMemory(Arc<Pool>);
 
-#[derive(Debug)]
-struct Pool {
-    limit: u64,
-    held: AtomicU64,
-}
-
 impl SendMemory {
     /// A budget of its own, in bytes. Applications that write more than their connection may keep wait.
     pub fn new(limit: u64) -> Self {
-        SendMemory(Arc::new(Pool { limit, held: AtomicU64::new(0) }))
+        SendMemory(Pool::new(limit))
     }
 
-    /// What is kept now, to within 64 KiB for each connection.
+    /// What is kept now, to within 32 KiB for each connection.
     pub fn held(&self) -> u64 {
-        self.0.held.load(Ordering::Relaxed)
+        self.0.held()
     }
 
-    /// A further connection takes part.
-    pub(crate) fn join(&self) -> Share {
-        Share { pool: self.0.clone(), held: 0 }
+    /// A further connection takes part, of a client at this address.
+    pub(crate) fn join(&self, client: Option<IpAddr>) -> Share {
+        Share(self.0.join(client))
     }
 }
 
 /// What one connection keeps.
 #[derive(Debug)]
-pub(crate) struct Share {
-    pool: Arc<Pool>,
-    held: u64,
-}
+pub(crate) struct Share(memory_pool::Share);
 
 impl Share {
-    /// The connection keeps so much.
+    /// The connection keeps so much. Returns true if what it may keep is to be looked at again.
     #[inline]
-    pub(crate) fn update(&mut self, held: u64) {
-        if held.abs_diff(self.held) >= STEP {
-            self.settle(held);
-        }
-    }
-
-    #[inline(never)]
-    fn settle(&mut self, held: u64) {
-        // Wraps where it falls, as the counter does.
-        self.pool.held.fetch_add(held.wrapping_sub(self.held), Ordering::Relaxed);
-        self.held = held;
+    #[must_use]
+    pub(crate) fn update(&mut self, held: u64) -> bool {
+        self.0.update(held)
     }
 
     /// How much it may keep.
     pub(crate) fn most(&self) -> u64 {
-        let free = self.pool.limit.saturating_sub(self.pool.held.load(Ordering::Relaxed));
-        (free / PART_OF_FREE).min(self.pool.limit / LARGEST_PART).max(FLOOR)
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.pool.held.fetch_sub(self.held, Ordering::Relaxed);
+        let holdings = self.0.holdings();
+        let free = holdings.limit.saturating_sub(holdings.held);
+        let of_source = holdings.limit / LARGEST_PART;
+        let others = holdings.of_source.saturating_sub(holdings.own);
+        let part = (of_source / holdings.siblings).min(of_source.saturating_sub(others));
+        let floor = FLOOR.saturating_sub(others).max(CONNECTION_FLOOR);
+        (free / PART_OF_FREE).min(part).max(floor)
     }
 }
 
@@ -90,40 +71,59 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    /// Each keeps as much as it may, one after the other, until nobody may keep more.
+    fn fill(shares: &mut [(Share, u64)]) {
+        for _ in 0..200 {
+            for (share, held) in &mut *shares {
+                *held = share.most().max(*held);
+                let _ = share.update(*held);
+            }
+        }
+    }
+
     #[test]
     fn one_connection_gets_an_eighth_and_many_get_less_each() {
         let memory = SendMemory::new(1_024 * MIB);
-        let mut shares: Vec<Share> = (0..100).map(|_| memory.join()).collect();
-        assert_eq!(shares[0].most(), 128 * MIB);
-        // Each keeps as much as it may, one after the other, until nobody may keep more.
-        for _ in 0..200 {
-            for share in &mut shares {
-                share.update(share.most().max(share.held));
-            }
-        }
+        let mut shares: Vec<_> = (0..100).map(|_| (memory.join(None), 0)).collect();
+        assert_eq!(shares[0].0.most(), 128 * MIB);
+        fill(&mut shares);
         let held = memory.held();
         assert!(held <= 1_024 * MIB + 100 * FLOOR, "{held} bytes");
-        assert!(shares[99].most() >= FLOOR);
+        assert!(shares[99].0.most() >= FLOOR);
         shares.truncate(1);
-        assert_eq!(memory.held(), shares[0].held);
-        shares[0].update(0);
-        assert_eq!((memory.held(), shares[0].most()), (0, 128 * MIB));
+        assert_eq!(memory.held(), shares[0].1);
+        assert!(shares[0].0.update(0));
+        assert_eq!((memory.held(), shares[0].0.most()), (0, 128 * MIB));
+    }
+
+    #[test]
+    fn one_source_keeps_an_eighth_however_many_connections_it_has() {
+        let memory = SendMemory::new(1_024 * MIB);
+        let greedy = Some([192, 0, 2, 1].into());
+        let mut shares: Vec<_> = (0..1_000).map(|_| (memory.join(greedy), 0)).collect();
+        fill(&mut shares);
+        let held = memory.held();
+        assert!(held <= 128 * MIB + 1_000 * CONNECTION_FLOOR, "{} MiB", held >> 20);
+        assert!(memory.join(greedy).most() >= CONNECTION_FLOOR, "and each goes on");
+        let modest = memory.join(Some([192, 0, 2, 2].into())).most();
+        assert_eq!(modest, 128 * MIB, "another source has what it had");
     }
 
     /// What a greedy connection keeps, it gives back as it is acknowledged: then others come to the same.
     #[test]
     fn equal_needs_lead_to_equal_parts() {
         let memory = SendMemory::new(1_024 * MIB);
-        let mut shares: Vec<Share> = (0..20).map(|_| memory.join()).collect();
+        let mut shares: Vec<(Share, u64)> = (0..20).map(|_| (memory.join(None), 0)).collect();
         for _ in 0..500 {
-            for share in &mut shares {
+            for (share, held) in &mut shares {
                 let most = share.most();
                 // A part of what is kept is acknowledged, and more is written where that is allowed.
-                share.update((share.held - share.held / 8).max(most.min(share.held + 2 * MIB)));
+                *held = (*held - *held / 8).max(most.min(*held + 2 * MIB));
+                let _ = share.update(*held);
             }
         }
-        let least = shares.iter().map(|share| share.held).min().unwrap();
-        let most = shares.iter().map(|share| share.held).max().unwrap();
+        let held = || shares.iter().map(|(_, held)| *held);
+        let (least, most) = (held().min().unwrap(), held().max().unwrap());
         assert!(least >= 30 * MIB && most <= 60 * MIB, "{least} to {most} bytes");
     }
 }

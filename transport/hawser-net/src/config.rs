@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_cc::Cubic;
 use hawser_core::crypto::{
     ResumableVerifier, RustlsClient, RustlsServer, ServerId, SessionStore, default_provider, default_ticketer,
 };
 use hawser_core::{EndpointGroup, PreferredAddresses, TransportConfig, Version, VersionPreference, Versions};
 use hawser_paths::FastestReturn;
-use hawser_policy::{Composed, ControllerInit, FeatureId, Registry, SchedulerInit};
+use hawser_policy::{Composed, FeatureId, Registry, SchedulerInit};
 use hawser_sched::EarliestArrival;
 use rustls::KeyLog;
 use rustls::client::Resumption;
@@ -37,12 +36,12 @@ pub fn policies() -> Registry {
     registry
 }
 
-/// Transport behaviour for general use: each byte goes where it arrives first, CUBIC on each path, acknowledgements on the
+/// Transport behaviour for general use: each byte goes where it arrives first, Tide on each path, acknowledgements on the
 /// quickest path.
 pub fn default_transport() -> TransportConfig {
     TransportConfig::with_policies(Arc::new(Composed {
         scheduler: Arc::new(|_: &SchedulerInit| Box::<EarliestArrival>::default() as Box<_>),
-        congestion: Arc::new(|init: &ControllerInit| Box::new(Cubic::new(init)) as Box<_>),
+        congestion: hawser_cc::default_controllers(),
         acknowledgements: Arc::new(|| Box::<FastestReturn>::default() as Box<_>),
         protection: None,
     }))

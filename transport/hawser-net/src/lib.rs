@@ -90,7 +90,7 @@ pub use hawser_core::quic_lb;
 pub use hawser_core::{
     ConnectionError, ConnectionStats, EarlyData, FourTuple, PathError, PathInfo, PathStats,
     PreferredAddresses, Printable, SendDatagramError, SendMessageError, SetControllerError, TransportConfig,
-    Version, VersionPreference, Versions, VersionsError,
+    Version, VersionPreference, Versions, VersionsError, source_of,
 };
 pub use hawser_paths::{CapReached, CapUse, CostCaps, FullMesh};
 pub use hawser_policy as policy;

@@ -110,15 +110,14 @@ fn rates(links: &[String], controller: &str, seed: u64) -> (f64, f64) {
     (flow.goodput_bps / 1e6, again * 100.0)
 }
 
-/// One of two links is always up, for five round trips at a time. The mark is 24 Mbit/s of 40 and a tenth sent again: BBR is at it, and CUBIC,
-/// which learns from the queue alone how much a link carries, near it.
+/// One of two links is always up, for five round trips at a time. The mark is 24 Mbit/s of 40 and a tenth sent again.
 #[test]
 fn links_that_take_turns_of_200_ms_carry_half() {
     let links =
         [periodic("a", 15, "400 ms", "200 ms", "1 s"), periodic("b", 20, "400 ms", "200 ms", "1200 ms")];
-    for (controller, least, most) in [("cubic", 22.0, 15.0), ("bbr", 24.0, 11.0)] {
+    for controller in ["cubic", "bbr"] {
         let (goodput, again) = rates(&links, controller, 1);
-        assert!(goodput >= least && again <= most, "{controller}: {goodput:.1} Mbit/s, {again:.1} %");
+        assert!(goodput >= 24.0 && again <= 10.0, "{controller}: {goodput:.1} Mbit/s, {again:.1} %");
     }
 }
 
@@ -153,19 +152,23 @@ fn an_only_link_that_is_up_every_other_second_has_no_gap_of_three() {
 }
 
 /// Paths that lose at random are not suspected all the time: a link of 20 Mbit/s and 30 % loss was 109 times in half a minute, and
-/// carried 1 %.
+/// carried 1 %. The mark is nine tenths of what BBR carries, which was 21.4 Mbit/s. How much is in order at the end is chance.
 #[test]
 fn a_link_that_loses_every_third_packet_is_in_use_next_to_a_clean_one() {
     let link = |name: &str, loss: &str| {
         format!("[[link]]\nname = \"{name}\"\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nloss = \"{loss}\"\n")
     };
-    let (good, bad) = (link("good", "0 %"), link("bad", "30 %"));
-    let (alone, _) = rates(std::slice::from_ref(&good), "cubic", 1);
-    let outcome = outcome(&[good, bad], "cubic", 1);
-    let suspected: u64 = outcome.paths.iter().map(|path| path.times_suspect).sum();
-    let goodput = outcome.flows[0].goodput_bps / 1e6;
-    println!("{goodput:.2} Mbit/s, the clean one alone {alone:.2}; {suspected} times suspect");
-    assert!(goodput > alone && suspected <= 40, "{goodput:.2} Mbit/s, {suspected} times suspect");
+    let links = [link("good", "0 %"), link("bad", "30 %")];
+    let mut sum = 0.0;
+    for seed in 1..=4 {
+        let outcome = outcome(&links, "cubic", seed);
+        let suspected: u64 = outcome.paths.iter().map(|path| path.times_suspect).sum();
+        let goodput = outcome.flows[0].goodput_bps / 1e6;
+        println!("seed {seed}: {goodput:.2} Mbit/s; {suspected} times suspect");
+        assert!(suspected <= 40, "{suspected} times suspect");
+        sum += goodput;
+    }
+    assert!(sum / 4.0 >= 0.9 * 21.4, "{:.2} Mbit/s", sum / 4.0);
 }
 
 /// Bytes received in order, every 100 ms.

@@ -1,6 +1,7 @@
 //! `hawser ctl`: looks at a program that runs, and steers it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -10,7 +11,7 @@ use hawser_status::model::LinkUsage;
 
 use super::pick::{Socket, failure, sockets};
 use super::show;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::seconds;
 use crate::output::Output;
@@ -59,6 +60,8 @@ enum CtlCommand {
     Controller(ControllerOrder),
     /// Say what connections are for
     Mode(ModeOrder),
+    /// Print metrics as text for Prometheus; with --out as a file, for the textfile collector of node_exporter
+    Metrics(MetricsOrder),
     /// Write a trace (qlog) of a connection from now on
     Qlog(QlogOrder),
     /// Stop the program as with Ctrl-C: what runs may end
@@ -163,6 +166,13 @@ struct QlogOrder {
     limit: u64,
 }
 
+#[derive(Args, Debug)]
+struct MetricsOrder {
+    /// File that is replaced as a whole, such as /var/lib/prometheus/node-exporter/hawser.prom
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
 /// Which connections.
 #[derive(Args, Debug)]
 struct Of {
@@ -179,6 +189,10 @@ pub(crate) async fn run(arguments: Ctl, output: Output, mut interrupt: Interrupt
             let client = arguments.socket.connect().await?;
             return watch(client, watching.interval, output, &mut interrupt).await;
         }
+        CtlCommand::Metrics(MetricsOrder { out }) => {
+            let client = arguments.socket.connect().await?;
+            return metrics(client, out.as_deref()).await;
+        }
         command => order(command)?,
     };
     let mut client = arguments.socket.connect().await?;
@@ -194,7 +208,9 @@ pub(crate) async fn run(arguments: Ctl, output: Output, mut interrupt: Interrupt
 
 fn order(command: CtlCommand) -> Result<Order, Failure> {
     Ok(match command {
-        CtlCommand::List | CtlCommand::Watch(_) | CtlCommand::Status => Order::Status,
+        CtlCommand::List | CtlCommand::Metrics(_) | CtlCommand::Watch(_) | CtlCommand::Status => {
+            Order::Status
+        }
         CtlCommand::Path(PathOrder { name, action }) => match action {
             PathAction::Pause => Order::Link { name, usage: LinkUsage::Paused },
             PathAction::Resume => Order::Link { name, usage: LinkUsage::Available },
@@ -219,6 +235,24 @@ fn order(command: CtlCommand) -> Result<Order, Failure> {
         }
         CtlCommand::Drain => Order::Drain,
     })
+}
+
+/// The status as metrics.
+async fn metrics(mut client: Client, out: Option<&Path>) -> Result<(), Failure> {
+    match client.ask(Order::Status).await.map_err(|error| failure(&error))? {
+        Outcome::Status(status) => {
+            let text = hawser_status::metrics::classic_text(Arc::new(*status))
+                .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+            match out {
+                Some(file) => hawser_files::write(file, text.as_bytes())
+                    .map_err(|error| Failure::write(file, &error))?,
+                None => print(text.trim_end()),
+            }
+            Ok(())
+        }
+        Outcome::Error(reason) => Err(failure(&ClientError::Refused(reason))),
+        Outcome::Done(_) => Ok(()),
+    }
 }
 
 /// The programs that run.

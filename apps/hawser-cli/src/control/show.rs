@@ -152,8 +152,8 @@ fn connection(connection: &Connection) -> String {
 
 fn path_line(path: &Path) -> String {
     let state = match (path.state, path.backup) {
-        (PathState::Validating, _) => "opening",
-        (PathState::Suspect, _) => "SILENT",
+        _ if path.is_silent() => "SILENT",
+        (PathState::Validating | PathState::Suspect, _) => "opening",
         (PathState::Active, true) => "backup",
         (PathState::Active, false) => "active",
     };

@@ -1,5 +1,6 @@
 //! `hawser doctor`: what on this machine would hurt, and the command that fixes it.
 
+mod host;
 mod links;
 mod machine;
 mod system;
@@ -13,16 +14,20 @@ use crate::output::Output;
 use crate::report::{Channel, print};
 
 const EXAMPLES: &str = "\
-It looks at this machine only, and sends nothing. `sysctl -w` lasts until the next start; a file in /etc/sysctl.d keeps it.
+Without HOST it looks at this machine only, and sends nothing. `sysctl -w` lasts until the next start; a file in /etc/sysctl.d keeps it.
 
 Examples:
   hawser doctor                     what would hurt, each with the command that fixes it
+  hawser doctor --pin 'PIN' example.org:4433 --silence 27   the way to a server as well: UDP, MTU, ECN, NAT
   hawser doctor --json | jq '.[] | select(.state != \"ok\")'";
 
 /// Arguments of `hawser doctor`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Doctor {}
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    way: host::HostOptions,
+}
 
 /// How a check came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -65,10 +70,13 @@ impl Finding {
 }
 
 /// Looks at everything. Ends with a failure if something will not work.
-pub(crate) fn run(_arguments: &Doctor, output: Output) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Doctor, output: Output) -> Result<(), Failure> {
     let machine = Machine::this();
     let mut findings = links::check(&machine);
     findings.extend(system::check(&machine));
+    if let Some(host) = &arguments.way.host {
+        findings.extend(host::check(host, &arguments.way)?);
+    }
     let bad = findings.iter().filter(|finding| finding.state == State::Bad).count();
     if output.json {
         Channel::Stdout.print(&findings);

@@ -1,5 +1,6 @@
 //! `hawser gateway`: the far end of `hawser proxy`, `hawser forward` and `hawser tunnel`.
 
+mod init;
 mod network;
 mod user;
 
@@ -44,6 +45,7 @@ Examples:
   hawser gateway user add alice > alice.key                     a key, kept nowhere else
   hawser gateway                                                prints the command for clients
   hawser gateway --nat                                          as root: for `hawser tunnel` as well
+  hawser gateway init && hawser gateway --config ~/.local/state/hawser/gateway.toml
   hawser gateway --allow-egress 192.168.7.0/24                  and the office behind it
   hawser gateway user remove alice";
 
@@ -116,6 +118,9 @@ enum GatewayCommand {
     /// Add, remove and list users; a gateway that runs sees it within a second
     #[command(subcommand)]
     User(user::UserCommand),
+    /// Write a file of options that works, with a certificate and a first user, and print the command for that user's machine, as
+    /// text and as a QR code
+    Init(init::Init),
 }
 
 /// The file of users: named, or in the folder that keeps the certificate.
@@ -135,8 +140,10 @@ pub(crate) async fn run(
     output: Output,
     interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    if let Some(GatewayCommand::User(command)) = arguments.command {
-        return user::run(command, output);
+    match arguments.command {
+        Some(GatewayCommand::User(command)) => return user::run(command, output),
+        Some(GatewayCommand::Init(command)) => return init::run(&command, output),
+        None => {}
     }
     let users = user_file(arguments.users.clone(), arguments.state.clone())?;
     let identity = identity_of(&arguments)?;
@@ -187,6 +194,7 @@ async fn serve(
     control.attach(&endpoint);
     show_users(&control, &gateway);
     announce(arguments, &endpoint, identity, output)?;
+    crate::service::ready();
     if gateway.users() == 0 {
         let path = users.path().display();
         output.remark(format_args!("nobody can use it yet: hawser gateway user add NAME --users {path}"));
@@ -205,6 +213,7 @@ async fn serve(
         let Some(waiting) = waiting else { break };
         tokio::spawn(accept(gateway.clone(), waiting));
     }
+    crate::service::stopping();
     output.remark("stopping; Ctrl-C again to stop at once");
     tokio::select! {
         () = gateway.drain(&endpoint, Duration::from_secs(arguments.grace)) => {}

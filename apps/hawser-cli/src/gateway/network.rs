@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::serve::state_folder;
 
 /// The pools where none is named: of ranges that are private, and hardly used.
-const DEFAULT_POOLS: [&str; 2] = ["10.118.0.0/16", "fd68:6177:7365:7200::/64"];
+pub(super) const DEFAULT_POOLS: [&str; 2] = ["10.118.0.0/16", "fd68:6177:7365:7200::/64"];
 /// Who has which address, next to the users.
 const ADDRESS_FILE: &str = "gateway-addresses.toml";
 /// File below `--run` that says what has to be undone.

@@ -17,6 +17,7 @@ use super::meter::{Meter, Received};
 use super::protocol::{Answer, FlowRequest, Lines, PROFILE, Receipt, Request, line, write};
 use super::{MAX_FLOWS, Server, controllers, traffic};
 use crate::exit::Failure;
+use crate::hangup::{Hangup, reload};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::paths::milliseconds;
@@ -24,7 +25,9 @@ use crate::report::Channel;
 use crate::serve::{identity, listen};
 use crate::sources::Sources;
 use crate::units;
-use hawser::{Connection, Endpoint, PathId, PolicySpec, Registry, SendStream, ServerConfig, TransportConfig};
+use hawser::{
+    Connection, Endpoint, Identity, PathId, PolicySpec, Registry, SendStream, ServerConfig, TransportConfig,
+};
 
 /// Connections at the same time: a client has one for each flow.
 const MAX_CLIENTS: usize = 1024;
@@ -52,13 +55,11 @@ pub(super) async fn run(
     interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let controllers = controllers(&arguments.controller, registry)?;
-    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let identity = identity_of(&arguments)?;
     let pin = identity.pin()?;
-    let transport =
-        TransportConfig { max_idle_timeout: Some(arguments.timeout), ..hawser::default_transport() };
-    let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
     let sources = Sources::new(MAX_CLIENTS);
-    let config = sources.server(config.alpn([PROFILE.alpn]).transport(transport)).build()?;
+    let config = configuration(&arguments, &sources, &identity)?;
+    let mut hangup = Hangup::listen()?;
     let run = RunId(rand::random());
     let store = open_store(&arguments.out, arguments.max_disk, run, output)?;
     let builder = || Endpoint::builder().server(config.clone()).policies(registry.clone());
@@ -81,6 +82,12 @@ pub(super) async fn run(
             waiting = sources.accept(&endpoint) => waiting,
             Some(_) = clients.join_next() => continue,
             () = interrupt.raised() => break,
+            () = hangup.raised() => {
+                let config = identity_of(&arguments)
+                    .and_then(|identity| configuration(&arguments, &sources, &identity));
+                reload(&endpoint, output, config);
+                continue;
+            }
         };
         let Some(waiting) = waiting else { break };
         let context = context.clone();
@@ -101,6 +108,22 @@ pub(super) async fn run(
         output.remark(format_args!("{dropped} records found no room in {}", arguments.out.display()));
     }
     Ok(())
+}
+
+fn identity_of(arguments: &Server) -> Result<Identity, Failure> {
+    identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())
+}
+
+/// The configuration of the endpoint. Made again when the certificate changes; all else in it stays.
+fn configuration(
+    arguments: &Server,
+    sources: &Sources,
+    identity: &Identity,
+) -> Result<ServerConfig, Failure> {
+    let transport =
+        TransportConfig { max_idle_timeout: Some(arguments.timeout), ..hawser::default_transport() };
+    let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
+    Ok(sources.server(config.alpn([PROFILE.alpn]).transport(transport)).build()?)
 }
 
 /// All that one client wants.

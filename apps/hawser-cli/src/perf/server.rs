@@ -8,14 +8,14 @@ use super::Server;
 use super::protocol::{MAX_SECONDS, Outcome, PROFILE, Request, read, write};
 use super::traffic::{self, Counters};
 use crate::exit::Failure;
+use crate::hangup::{Hangup, reload};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::Channel;
 use crate::serve::{identity, listen};
 use crate::sources::Sources;
 use crate::units;
-use hawser::Registry;
-use hawser::{Connection, Endpoint, SendStream, ServerConfig};
+use hawser::{Connection, Endpoint, Identity, Registry, SendStream, ServerConfig};
 
 /// Clients at the same time, whether or not they measure.
 const MAX_CLIENTS: usize = 256;
@@ -31,11 +31,11 @@ pub(super) async fn run(
     output: Output,
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let identity = identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())?;
+    let identity = identity_of(&arguments)?;
     let pin = identity.pin()?;
-    let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
     let sources = Sources::new(MAX_CLIENTS);
-    let config = sources.server(arguments.transport.server(registry, config, &PROFILE)?).build()?;
+    let config = configuration(&arguments, &sources, registry, &identity)?;
+    let mut hangup = Hangup::listen()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
@@ -53,6 +53,12 @@ pub(super) async fn run(
         let waiting = tokio::select! {
             waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
+            () = hangup.raised() => {
+                let config = identity_of(&arguments)
+                    .and_then(|identity| configuration(&arguments, &sources, registry, &identity));
+                reload(&endpoint, output, config);
+                continue;
+            }
         };
         let Some(waiting) = waiting else { break };
         let task = tokio::spawn(async move {
@@ -72,6 +78,21 @@ pub(super) async fn run(
     endpoint.close(0, b"the server stops");
     let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
     Ok(())
+}
+
+fn identity_of(arguments: &Server) -> Result<Identity, Failure> {
+    identity(arguments.cert.as_deref(), arguments.key.as_deref(), arguments.state.as_deref())
+}
+
+/// The configuration of the endpoint. Made again when the certificate changes; all else in it stays.
+fn configuration(
+    arguments: &Server,
+    sources: &Sources,
+    registry: &Registry,
+    identity: &Identity,
+) -> Result<ServerConfig, Failure> {
+    let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
+    Ok(sources.server(arguments.transport.server(registry, config, &PROFILE)?).build()?)
 }
 
 /// How the clients were divided, if there was a choice.

@@ -24,10 +24,14 @@ pub(super) struct LimitOptions {
     /// Requests that one connection may have under way; a client waits with further ones
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     max_requests: u64,
-    /// Memory for what has arrived and was not read yet, of all connections (suffixes k, M, G); when it is used up, those that
-    /// hold more than an equal share are closed
+    /// Memory for what has arrived and was not read yet, of all connections (suffixes k, M, G); when it is used up, the
+    /// connection that holds most of the address that holds most is closed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     receive_memory: u64,
+    /// Memory for what was sent and has not been acknowledged, of all connections (suffixes k, M, G). One address (of IPv6: one
+    /// /64) may have an eighth of it
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
+    send_memory: u64,
     /// Memory for what was read of files and clients have not taken yet, of all connections (suffixes k, M, G). One address
     /// (of IPv6: one /64) may have an eighth of it
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
@@ -54,7 +58,7 @@ impl LimitOptions {
     }
 
     pub(super) fn endpoint(&self, builder: EndpointBuilder) -> EndpointBuilder {
-        builder.receive_memory(self.receive_memory)
+        builder.receive_memory(self.receive_memory).send_memory(self.send_memory)
     }
 
     pub(super) fn server(&self, builder: ServerConfigBuilder) -> ServerConfigBuilder {

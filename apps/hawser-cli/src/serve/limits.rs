@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
-use crate::sources::{Pool, Taken};
+use crate::sources::{Pool, Seat, Seats, Taken};
 
 /// Bytes read from a file at a time, and gathered of an upload.
 pub(super) const BLOCK: usize = 1 << 18;
@@ -42,7 +43,7 @@ const UNIT: u64 = 1 << 10;
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     replies: Pool,
-    uploads: Pool,
+    uploads: Seats,
     /// What was read of files and not taken by clients, in units.
     memory: Pool,
     /// Small answers have their own: large ones of the same source do not keep them waiting.
@@ -83,7 +84,7 @@ impl Limits {
         let units = usize::try_from(memory / UNIT).unwrap_or(usize::MAX);
         Limits {
             replies: Pool::new(replies),
-            uploads: Pool::new(MAX_UPLOADS),
+            uploads: Seats::new(MAX_UPLOADS),
             // A share holds a block at least, or nothing could be sent.
             memory: Pool::new(units.max(8 * units_of(BLOCK as u64) as usize)),
             small: Pool::new(MAX_SMALL),
@@ -115,9 +116,14 @@ impl Share {
         Some(ReplyPermit { _all: self.limits.replies.try_take(self.source, 1)?, _own: own })
     }
 
-    /// The right to upload; `None` if too many do.
-    pub(super) fn upload(&self) -> Option<Taken> {
-        self.limits.uploads.try_take(self.source, 1)
+    /// Where the connection comes from.
+    pub(super) fn source(&self) -> IpAddr {
+        self.source
+    }
+
+    /// The right to upload; `None` if too many do, and none of them is slower than it must be.
+    pub(super) fn upload(&self, now: Instant) -> Option<Seat> {
+        self.limits.uploads.try_take(self.source, now)
     }
 
     /// Waits until another block of so many bytes may be read.
@@ -180,14 +186,19 @@ pub(super) struct LateHeader;
 
 #[cfg(test)]
 mod tests {
-    use tokio::time::Instant;
-
     use super::*;
 
     const GIB: u64 = 1 << 30;
 
     fn ip(last: u8) -> IpAddr {
         IpAddr::from([192, 0, 2, last])
+    }
+
+    /// An upload that is fast enough.
+    fn upload(share: &Share) -> Option<Seat> {
+        let seat = share.upload(Instant::now())?;
+        seat.count(1 << 30);
+        Some(seat)
     }
 
     #[tokio::test]
@@ -214,13 +225,13 @@ mod tests {
             let share = limits.share(ip(1));
             replies.extend((0..16).map_while(|_| share.try_reply()));
             blocks.extend((0..16).map_while(|_| share.try_block(BLOCK as u64)));
-            uploads.extend((0..16).map_while(|_| share.upload()));
+            uploads.extend((0..16).map_while(|_| upload(&share)));
         }
         assert!(replies.len() <= MAX_REPLIES / 8, "{}", replies.len());
         assert_eq!((blocks.len(), uploads.len()), (8 * (1 << 20) / BLOCK, MAX_UPLOADS / 8));
         let other = limits.share(ip(2));
         assert!(other.try_reply().is_some() && other.try_block(BLOCK as u64).is_some());
-        assert!(other.upload().is_some() && other.try_memory(SMALL).is_some());
+        assert!(upload(&other).is_some() && other.try_memory(SMALL).is_some());
         assert!(limits.share(ip(1)).try_small().is_some(), "small answers do not wait for large ones");
         tokio::time::timeout(Duration::from_secs(1), other.reply()).await.unwrap().unwrap();
     }
@@ -239,7 +250,7 @@ mod tests {
     #[test]
     fn uploads_are_bounded_in_all() {
         let limits = Limits::new(GIB);
-        let upload = |n: usize| limits.share(ip(u8::try_from(n % 9).unwrap())).upload();
+        let upload = |n: usize| upload(&limits.share(ip(u8::try_from(n % 9).unwrap())));
         let mut held: Vec<_> = (0..9 * MAX_UPLOADS).filter_map(upload).collect();
         assert_eq!(held.len(), MAX_UPLOADS);
         held.pop();

@@ -1,5 +1,6 @@
 //! `hawser serve`: a folder over HTTP/3.
 
+mod access_log;
 mod connection;
 mod hq;
 mod lb_config;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use self::access_log::AccessLog;
 use crate::control::ControlOptions;
 use crate::environment::variable;
 use crate::exit::Failure;
@@ -26,6 +28,7 @@ use crate::options::{TransportOptions, listen_address, workers};
 use crate::output::Output;
 use crate::profile::HTTP;
 use crate::server_scheduler::AllowedSchedulers;
+use crate::service;
 use crate::site::{Keys, Quota, Rights, Site};
 use crate::sources::Sources;
 use crate::units::parse_bytes;
@@ -63,6 +66,9 @@ pub(crate) struct Serve {
     /// UDP address to listen on. Default: [::]:4433, or 0.0.0.0:4433 on a machine without IPv6
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
+    /// How each request is logged, on standard error
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    access_log: AccessLog,
     /// Let clients store files with PUT: everybody, unless --put-key or HAWSER_PUT_KEY says who
     #[arg(long)]
     allow_put: bool,
@@ -79,6 +85,10 @@ pub(crate) struct Serve {
     /// Most bytes that all uploads together may add to the folder while the server runs (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64G", requires = "allow_put")]
     upload_quota: u64,
+    /// Most of these bytes that one address (of IPv6: one /64) may add without a key of --put-key (suffixes k, M, G; 0: no limit).
+    /// Default: an eighth of --upload-quota, but a file of --max-upload in any case
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "allow_put")]
+    upload_share: Option<u64>,
     /// Serve and list names that begin with a dot, too
     #[arg(long)]
     hidden: bool,
@@ -136,6 +146,7 @@ pub(crate) struct Serve {
 struct Server {
     site: Site,
     output: Output,
+    access_log: AccessLog,
     limits: Limits,
     hq: bool,
 }
@@ -152,7 +163,7 @@ pub(crate) async fn run(
         keys: put_keys(&arguments)?,
         replace: !arguments.no_replace,
         max_upload: Some(arguments.max_upload).filter(|most| *most > 0),
-        upload_quota: Quota::new(Some(arguments.upload_quota).filter(|most| *most > 0)),
+        upload_quota: quota(&arguments),
         hidden: arguments.hidden,
     };
     let site =
@@ -179,9 +190,11 @@ pub(crate) async fn run(
     control.attach(&endpoint);
     let sources: Sources = arguments.limits.sources();
     let limits = Limits::new(arguments.limits.reply_memory());
-    let server = Arc::new(Server { site, output, limits, hq: arguments.hq });
+    let server =
+        Arc::new(Server { site, output, access_log: arguments.access_log, limits, hq: arguments.hq });
     remove_leftovers(&server);
     listen::announce(&arguments, &endpoint, &identity, own, output)?;
+    service::ready();
     loop {
         let waiting = tokio::select! {
             waiting = sources.accept(&endpoint) => waiting,
@@ -195,6 +208,7 @@ pub(crate) async fn run(
         let Some(waiting) = waiting else { break };
         tokio::spawn(connection::accept(server.clone(), waiting, arguments.early_data, interrupt.clone()));
     }
+    service::stopping();
     output.remark("stopping; Ctrl-C again to stop at once");
     let is_idle = tokio::select! {
         idle = tokio::time::timeout(Duration::from_secs(arguments.grace), endpoint.wait_idle()) => idle.is_ok(),
@@ -254,6 +268,17 @@ async fn refuse_all(endpoint: &Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         incoming.refuse();
     }
+}
+
+/// What uploads may take, all together and those of one address.
+fn quota(arguments: &Serve) -> Quota {
+    let limited = |bytes: u64| Some(bytes).filter(|bytes| *bytes > 0);
+    let quota = limited(arguments.upload_quota);
+    let share = match arguments.upload_share {
+        Some(share) => limited(share),
+        None => quota.map(|quota| (quota / 8).max(arguments.max_upload)),
+    };
+    Quota::new(quota).with_share(share)
 }
 
 /// Removes what an earlier run left of uploads. In the background: a large tree takes its time.

@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
-use hawser::{Connection, Printable};
+use hawser::Connection;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
 use super::Server;
+use super::access_log::Entry;
 use super::limits::{BLOCK, BlockPermit, PIECE, ReplyPermit, SMALL, Share, header_in_time};
 use crate::digest::REPR_DIGEST;
 use crate::http_client::describe_stream;
 use crate::site::{Body, PendingDigest, Refusal, Reply, Upload};
 use crate::sources::{Pace, Taken};
-use crate::units;
 
 type Stream = RequestStream<hawser::h3::BidiStream<Bytes>, Bytes>;
 
@@ -80,18 +80,16 @@ pub(super) async fn respond(
     let sent = sending.sent;
     // All was said: what the request may still bring is not wanted, and that is no error (RFC 9114 section 4.1).
     stream.stop_sending(Code::H3_NO_ERROR);
-    let end = match result {
-        Ok(()) => String::new(),
-        Err(reason) => format!(" broken off: {reason}"),
+    let entry = Entry {
+        remote,
+        method: request.method().as_str(),
+        path: request.uri().path(),
+        status: status.as_u16(),
+        bytes: if request.method() == Method::PUT { stored } else { sent },
+        seconds: started.elapsed().as_secs_f64(),
+        broken_off: result.err(),
     };
-    server.output.remark(format_args!(
-        "{remote} {} {} {} {} {:.3} s{end}",
-        Printable::new(request.method().as_str()),
-        Printable::new(request.uri().path()),
-        status.as_u16(),
-        units::bytes(if request.method() == Method::PUT { stored } else { sent }),
-        started.elapsed().as_secs_f64()
-    ));
+    server.access_log.write(&entry, server.output);
 }
 
 /// Whether a request changes nothing (RFC 9110 section 9.2.1), as far as there are such here.
@@ -315,13 +313,14 @@ async fn store(
     stream: &mut Stream,
     stored: &mut u64,
 ) -> Reply {
-    let Some(_permit) = share.upload() else {
+    let Some(seat) = share.upload(Instant::now().into()) else {
         let text = "too many uploads at the same time; try again later";
         return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
     };
     let begin = {
         let (server, uri, headers) = (server.clone(), request.uri().clone(), request.headers().clone());
-        tokio::task::spawn_blocking(move || server.site.begin_upload(&uri, &headers)).await
+        let source = share.source();
+        tokio::task::spawn_blocking(move || server.site.begin_upload(source, &uri, &headers)).await
     };
     let mut upload = match begin {
         Ok(Ok(upload)) => upload,
@@ -331,7 +330,15 @@ async fn store(
     let mut gathered = Vec::new();
     let mut pace = Pace::new(Instant::now().into());
     loop {
-        let data = match pace.keep(stream.recv_data()).await {
+        let received = tokio::select! {
+            received = pace.keep(stream.recv_data()) => received,
+            () = seat.displaced() => {
+                keep(server, upload, gathered).await;
+                let text = "others wait for the place of this upload, which was too slow; try again later";
+                return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
+            }
+        };
+        let data = match received {
             Ok(Ok(Some(mut data))) => data.copy_to_bytes(data.remaining()),
             Ok(Ok(None)) => break,
             Ok(Err(error)) => {
@@ -345,6 +352,7 @@ async fn store(
         };
         *stored += data.len() as u64;
         pace.count(Instant::now().into(), data.len());
+        seat.count(data.len());
         gathered.extend_from_slice(&data);
         if gathered.len() >= BLOCK {
             upload = match write(upload, std::mem::take(&mut gathered)).await {

@@ -16,6 +16,7 @@ mod validators;
 
 use std::fs::Metadata;
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -140,11 +141,16 @@ impl Site {
         }
     }
 
-    /// Begins to store a PUT, or goes on with one that broke off. Blocks on the disk.
+    /// Begins to store a PUT from this address, or goes on with one that broke off. Blocks on the disk.
     ///
     /// # Errors
     /// The reply that says why not.
-    pub(crate) fn begin_upload(&self, uri: &Uri, headers: &HeaderMap) -> Result<Upload, Refusal> {
+    pub(crate) fn begin_upload(
+        &self,
+        source: IpAddr,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Upload, Refusal> {
         if !self.rights.put {
             let text = "uploads are not allowed; the server must be started with --allow-put";
             return Err(Reply::text(StatusCode::METHOD_NOT_ALLOWED, text).into());
@@ -162,7 +168,7 @@ impl Site {
         if let Some(upload) = self.unfinished.resume(&location, headers, Instant::now())? {
             return Ok(upload);
         }
-        Upload::begin(&self.tree, &location, headers, &self.rights)
+        Upload::begin(&self.tree, source, &location, headers, &self.rights)
     }
 
     /// The client of an upload is gone: what came is kept for a while, if it can be gone on with.

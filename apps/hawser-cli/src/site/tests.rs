@@ -1,6 +1,7 @@
 //! Replies, without a network.
 
 use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Barrier;
 
 use http::header::{
@@ -10,6 +11,9 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 use super::quota::FILE_COST;
 use super::{Keys, Quota, Rights, Site, accepts_trailers};
+
+/// Where uploads come from.
+const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 fn with_te(value: &'static str) -> HeaderMap {
     HeaderMap::from_iter([(TE, HeaderValue::from_static(value))])
@@ -53,7 +57,7 @@ fn uri(path: &str) -> Uri {
 }
 
 fn put(site: &Site, path: &str, content: &[u8]) -> StatusCode {
-    match site.begin_upload(&uri(path), &HeaderMap::new()) {
+    match site.begin_upload(SOURCE, &uri(path), &HeaderMap::new()) {
         Ok(mut upload) => match upload.write(content) {
             Ok(()) => upload.finish().status,
             Err(refusal) => refusal.status,
@@ -68,18 +72,18 @@ fn uploads_need_a_key_where_there_are_keys() {
     let (folder, site) = site(Rights { keys, ..Rights::default() });
     assert_eq!(put(&site, "/x", b"x"), StatusCode::UNAUTHORIZED);
     let wrong = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static("Bearer 0123456789abcdeg"))]);
-    let refusal = site.begin_upload(&uri("/x"), &wrong).unwrap_err();
+    let refusal = site.begin_upload(SOURCE, &uri("/x"), &wrong).unwrap_err();
     assert_eq!(refusal.status, StatusCode::UNAUTHORIZED);
     assert_eq!(refusal.headers[WWW_AUTHENTICATE], "Bearer");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     let right = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static("Bearer 0123456789abcdef"))]);
-    assert_eq!(site.begin_upload(&uri("/x"), &right).unwrap().finish().status, StatusCode::CREATED);
+    assert_eq!(site.begin_upload(SOURCE, &uri("/x"), &right).unwrap().finish().status, StatusCode::CREATED);
 }
 
 #[test]
 fn what_is_there_stays_where_nothing_is_replaced() {
     let (folder, site) = site(Rights { replace: false, ..Rights::default() });
-    let late = site.begin_upload(&uri("/x"), &HeaderMap::new()).unwrap();
+    let late = site.begin_upload(SOURCE, &uri("/x"), &HeaderMap::new()).unwrap();
     assert_eq!(put(&site, "/x", b"first"), StatusCode::CREATED);
     assert_eq!(put(&site, "/x", b"second"), StatusCode::CONFLICT);
     assert_eq!(late.finish().status, StatusCode::CONFLICT, "it began when there was none");
@@ -129,7 +133,7 @@ fn a_replaced_file_is_given_back_once() {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let upload = site.begin_upload(&uri("/0"), &HeaderMap::new()).ok();
+                    let upload = site.begin_upload(SOURCE, &uri("/0"), &HeaderMap::new()).ok();
                     let upload = upload.and_then(|mut upload| upload.write(b"x").ok().map(|()| upload));
                     barrier.wait();
                     upload.map(super::Upload::finish)

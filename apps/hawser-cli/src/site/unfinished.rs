@@ -17,7 +17,9 @@ use super::upload::{Upload, announced_digest};
 use crate::digest::{Digest, UPLOAD_OFFSET};
 
 /// Uploads that are kept; of more the oldest is forgotten. They are files on the disk and three descriptors each.
-const MAX_KEPT: usize = 16;
+const MAX_KEPT: usize = 32;
+/// Of one source, whose oldest goes first: nobody's are pushed out by one stranger's.
+const MAX_KEPT_OF_SOURCE: usize = 4;
 /// How long.
 const KEPT_FOR: Duration = Duration::from_secs(3600);
 /// Less is sent again as quickly as it is asked for.
@@ -44,7 +46,12 @@ impl Unfinished {
         let Some(identity) = upload.identity().filter(|_| upload.received() >= LEAST) else { return };
         self.with(now, |kept| {
             kept.retain(|(_, other, _)| *other != identity);
-            if kept.len() == MAX_KEPT {
+            let source = upload.source();
+            let mut own = kept.iter().enumerate().filter(|(_, (_, _, other))| other.source() == source);
+            let oldest = own.next().map_or(0, |(index, _)| index);
+            if own.count() + 1 >= MAX_KEPT_OF_SOURCE {
+                kept.remove(oldest);
+            } else if kept.len() == MAX_KEPT {
                 kept.pop_front();
             }
             kept.push_back((now, identity, upload));
@@ -146,7 +153,8 @@ mod tests {
         ]);
         let location = |n: usize| Location::parse(&format!("/{n}")).unwrap();
         let begin = |n, bytes| {
-            let mut upload = Upload::begin(&tree, &location(n), &headers, &rights).unwrap();
+            let source = [192, 0, 2, u8::try_from(n).unwrap()].into();
+            let mut upload = Upload::begin(&tree, source, &location(n), &headers, &rights).unwrap();
             upload.write(&vec![0; bytes]).unwrap();
             upload
         };

@@ -6,9 +6,11 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+use hawser::source_of;
 use http::header::ETAG;
 use http::{HeaderMap, StatusCode};
 use nix::fcntl::{AtFlags, readlinkat, renameat};
@@ -47,6 +49,7 @@ pub(crate) struct Upload {
     reservation: Reservation,
     quota: Quota,
     replaces: bool,
+    source: IpAddr,
 }
 
 /// Removes the temporary file unless it got its final name.
@@ -69,13 +72,15 @@ impl Upload {
     /// Checks the request and creates the temporary file.
     pub(super) fn begin(
         tree: &Tree,
+        source: IpAddr,
         location: &Location,
         headers: &HeaderMap,
         rights: &Rights,
     ) -> Result<Self, Refusal> {
         let max_length = rights.max_upload;
         let quota = rights.upload_quota.clone();
-        let mut reservation = quota.reservation();
+        // Those who have a key have the operator's leave.
+        let mut reservation = quota.reservation(Some(source).filter(|_| rights.keys.is_none()));
         let (folder, name, replaced) = behind_links(tree, location)?;
         if replaced.is_some() && !rights.replace {
             return Err(exists().into());
@@ -109,6 +114,7 @@ impl Upload {
             reservation,
             quota,
             replaces: rights.replace,
+            source,
         })
     }
 
@@ -116,6 +122,11 @@ impl Upload {
     pub(super) fn identity(&self) -> Option<Identity> {
         let (digest, length) = (self.expected_digest?, self.expected_length?);
         Some(Identity { location: self.location.clone(), digest, length })
+    }
+
+    /// Where it comes from.
+    pub(super) fn source(&self) -> IpAddr {
+        source_of(self.source)
     }
 
     /// Bytes that have come.
@@ -271,7 +282,10 @@ fn too_long(most: u64) -> Refusal {
 
 fn beyond(quota: &Quota) -> Refusal {
     let most = units::bytes(quota.most().unwrap_or(u64::MAX));
-    let text = format!("the server takes {most} of uploads in all, and they are used up (--upload-quota)");
+    let text = format!(
+        "the server takes {most} of uploads in all, and a share of them from one address, and they are used up \
+         (--upload-quota, --upload-share)"
+    );
     Reply::text(StatusCode::INSUFFICIENT_STORAGE, text).into()
 }
 

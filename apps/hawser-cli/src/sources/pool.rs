@@ -1,13 +1,14 @@
 //! Something scarce, of which a source has a share.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hawser::source_of;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The part of a pool that one source may have: one in so many.
-const SHARE: usize = 8;
+pub(super) const SHARE: usize = 8;
 
 /// So many units of something, and how many each source has of them. Cheap to clone. There are never more entries than
 /// units that are taken or waited for.
@@ -115,14 +116,6 @@ impl Drop for User {
                 sources.remove(&self.source);
             }
         }
-    }
-}
-
-/// An IPv4 address, or a network of 64 bits, of which one customer has at least one.
-fn source_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
     }
 }
 

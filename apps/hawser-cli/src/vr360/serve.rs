@@ -16,6 +16,7 @@ use super::protocol::{self, CODE_BROKEN, CODE_DONE, Head, Lines, Said, Wish};
 use super::under_way::UnderWay;
 use super::waiting::{Order, Pace, Waiting};
 use crate::exit::Failure;
+use crate::hangup::{Hangup, reload};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::Channel;
@@ -46,12 +47,11 @@ pub(super) async fn run(
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
     arguments.encoding.shape()?;
-    let identity =
-        identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
+    let identity = identity_of(&arguments)?;
     let policies = arguments.transport.policies(registry)?;
     let sources = Sources::new(MAX_PLAYERS);
-    let config = ServerConfig::builder(identity.clone());
-    let config = sources.server(arguments.transport.server(registry, config, &super::PROFILE)?).build()?;
+    let config = configuration(&arguments, &sources, registry, &identity)?;
+    let mut hangup = Hangup::listen()?;
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
@@ -69,6 +69,12 @@ pub(super) async fn run(
         let waiting = tokio::select! {
             waiting = sources.accept(&endpoint) => waiting,
             () = interrupt.raised() => break,
+            () = hangup.raised() => {
+                let config = identity_of(&arguments)
+                    .and_then(|identity| configuration(&arguments, &sources, registry, &identity));
+                reload(&endpoint, output, config);
+                continue;
+            }
         };
         let Some(waiting) = waiting else { break };
         let (film, policies) = (film.clone(), policies.clone());
@@ -81,6 +87,21 @@ pub(super) async fn run(
     endpoint.close(CODE_DONE, b"the server stops");
     let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
     Ok(())
+}
+
+fn identity_of(arguments: &Serve) -> Result<Identity, Failure> {
+    identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())
+}
+
+/// The configuration of the endpoint. Made again when the certificate changes; all else in it stays.
+fn configuration(
+    arguments: &Serve,
+    sources: &Sources,
+    registry: &Registry,
+    identity: &Identity,
+) -> Result<ServerConfig, Failure> {
+    let config = ServerConfig::builder(identity.clone());
+    Ok(sources.server(arguments.transport.server(registry, config, &super::PROFILE)?).build()?)
 }
 
 /// Says where the server is and how to reach it.

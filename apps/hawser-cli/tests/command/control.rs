@@ -142,3 +142,38 @@ fn the_doctor_names_each_check() {
     let has_bad = findings.iter().any(|finding| finding["state"] == "bad");
     assert_eq!(output.status.code(), Some(i32::from(has_bad)));
 }
+
+#[test]
+fn metrics_are_printed_and_put_into_a_file_for_node_exporter() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("serve.sock");
+    let _server = Server::start(&["--control", socket.to_str().unwrap()]);
+    let ask =
+        |more: &[&str]| hawser(["ctl", "--socket"]).arg(&socket).arg("metrics").args(more).output().unwrap();
+    let printed = ask(&[]);
+    assert!(text(&printed.stdout).contains("# TYPE hawser_sent_bytes_total counter"), "{printed:?}");
+    let file = folder.path().join("hawser.prom");
+    assert!(ask(&["--out", file.to_str().unwrap()]).status.success());
+    assert!(std::fs::read_to_string(&file).unwrap().contains("hawser_connections 0"));
+    let nowhere = ask(&["--out", "/nonexistent/hawser.prom"]);
+    assert!(!nowhere.status.success() && text(&nowhere.stderr).contains("cannot write"), "{nowhere:?}");
+}
+
+#[test]
+fn the_doctor_looks_at_the_way_to_a_host() {
+    let server = Server::start(&[]);
+    let look = |host: &str| {
+        let mut doctor = hawser(["doctor", "--json", "--silence", "5", "--pin", &server.pin, host]);
+        let output = doctor.output().unwrap();
+        serde_json::from_slice::<Vec<Value>>(&output.stdout).unwrap()
+    };
+    let host = format!("127.0.0.1:{}", server.port);
+    let findings = look(&host);
+    let state = |check: &str| {
+        let found = findings.iter().find(|finding| finding["check"].as_str().unwrap().starts_with(check));
+        found.unwrap_or_else(|| panic!("{check}: {findings:?}"))["state"].clone()
+    };
+    assert_eq!(state("UDP to 127.0.0.1"), "ok");
+    assert_eq!(state("datagram size from 127.0.0.1"), "ok");
+    assert_eq!(state("NAT on the way"), "ok");
+}

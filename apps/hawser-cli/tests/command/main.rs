@@ -25,6 +25,7 @@ mod own_sets;
 mod perf;
 mod policies;
 mod put;
+mod qlog;
 mod raw;
 mod scheduler_requests;
 mod sessions;

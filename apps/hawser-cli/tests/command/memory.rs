@@ -129,6 +129,37 @@ async fn responses_that_nobody_reads() {
     }
 }
 
+/// Many connections of one address, with windows for what they ask for and do not read: they fill an eighth of what there is for
+/// all, and a client that comes then is served at once.
+#[tokio::test]
+async fn one_address_fills_an_eighth_of_the_send_memory() {
+    let (server, before) = warm(&["--send-memory", "256M", "--reply-memory", "64M"]).await;
+    let mut attackers = Attackers::none();
+    let transport = TransportConfig {
+        initial_stream_window: 1 << 20,
+        max_stream_window: 1 << 20,
+        initial_connection_window: 64 << 20,
+        max_connection_window: 64 << 20,
+        ..hawser::default_transport()
+    };
+    for _ in 0..40 {
+        attackers.connect(&server, &transport).await;
+        for _ in 0..16 {
+            let answer = attackers.clients.last().unwrap().ask(&request(GET, b"/large", &[])).await;
+            attackers.answers.push(answer);
+        }
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let started = std::time::Instant::now();
+    let raw = Raw::connect(&server, hawser::default_transport()).await;
+    let mut answer = raw.ask(&request(GET, b"/small", &[])).await;
+    answer.read_to_end(1 << 16).await.unwrap();
+    let waited = started.elapsed();
+    assert!(waited < Duration::from_secs(1), "{waited:?}");
+    // 32 MiB of the send memory, 8 MiB of the reply memory, and what 40 connections and the allocator need.
+    judge("unread responses of one address", &server, before, attackers, 64).await;
+}
+
 /// As many uploads as a connection may have and more, each stopped in the middle; and datagrams, which are not taken at all.
 #[tokio::test]
 async fn uploads_that_stop() {

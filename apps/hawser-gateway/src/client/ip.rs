@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_h3::{CONNECT_IP, RecvStream, SendStream};
-use hawser_masque::flows::Class;
+use hawser_masque::flows::Verdict;
 use hawser_masque::ip::{self, PrefixEntry, Route};
+use hawser_masque::order;
+use http::HeaderValue;
 use tokio::task::JoinHandle;
 
 use super::session::Session;
 use super::{GatewayClient, OpenError, open};
-use crate::datagrams;
-use crate::ip_relay::{IpEvent, IpReceiver, IpSender};
+use crate::ip_relay::{IpEvent, IpReceiver, IpSender, takes_numbers};
 
 type Incoming = h3::client::RequestStream<RecvStream, Bytes>;
 type Outgoing = h3::client::RequestStream<SendStream<Bytes>, Bytes>;
@@ -39,8 +40,8 @@ pub struct IpTunnelSender {
 
 impl IpTunnelSender {
     /// Sends one, which may be lost.
-    pub fn send(&self, packet: &[u8], class: Class) {
-        self.inner.send(packet, &datagrams::info(class));
+    pub fn send(&self, packet: &[u8], verdict: &Verdict) {
+        self.inner.send(packet, verdict);
     }
 
     /// Most bytes of a packet that fits a datagram now; 0 if none does. Larger ones travel on the stream of the tunnel, in order.
@@ -111,16 +112,19 @@ pub(super) async fn open(client: &GatewayClient, wanted: &[IpAddr]) -> Result<Ip
     let request = ip::request(&client.0.config.authority);
     let mut request = request.map_err(|error| OpenError::Protocol(error.to_string()))?;
     request.extensions_mut().insert(CONNECT_IP);
-    let (session, stream) = open::open(client, &"IP packets", &request).await?;
+    request.headers_mut().insert(order::FIELD, HeaderValue::from_static(order::FIELD_VALUE));
+    let (session, stream, response) = open::open(client, &"IP packets", &request).await?;
+    let numbers = takes_numbers(response.headers());
     let (flow_sender, flow_receiver) = session.flows.open(stream.id());
     let (outgoing, incoming) = stream.split();
-    let (sender, mut writer) = IpSender::new::<Outgoing>(outgoing, flow_sender);
+    let (sender, mut writer) =
+        IpSender::new::<Outgoing>(outgoing, flow_sender, session.connection.clone(), numbers);
     let writer = tokio::spawn(async move {
         if writer.run().await.is_ok() {
             writer.finish().await;
         }
     });
-    let inner = IpReceiver::new(incoming, flow_receiver);
+    let inner = IpReceiver::new(incoming, flow_receiver, numbers);
     let mut receiver = IpTunnelReceiver { inner, writer, _session: session };
     let find = |is_v4: bool| wanted.iter().copied().find(|address| address.is_ipv4() == is_v4);
     let v4 = find(true).unwrap_or(Ipv4Addr::UNSPECIFIED.into());

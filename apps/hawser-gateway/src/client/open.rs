@@ -108,7 +108,7 @@ impl Drop for UdpReceiver {
 
 pub(super) async fn tcp(client: &GatewayClient, target: &Target) -> Result<TcpTunnel, OpenError> {
     let request = connect::request(target).map_err(|error| OpenError::Protocol(error.to_string()))?;
-    let (session, stream) = open(client, target, &request).await?;
+    let (session, stream, _) = open(client, target, &request).await?;
     let (outgoing, incoming) = stream.split();
     Ok(TcpTunnel { session, outgoing, incoming })
 }
@@ -117,7 +117,7 @@ pub(super) async fn udp(client: &GatewayClient, target: &Target) -> Result<UdpTu
     let request = udp::request(&client.0.config.authority, target);
     let mut request = request.map_err(|error| OpenError::Protocol(error.to_string()))?;
     request.extensions_mut().insert(Protocol::CONNECT_UDP);
-    let (session, stream) = open(client, target, &request).await?;
+    let (session, stream, _) = open(client, target, &request).await?;
     let (flow_sender, flow_receiver) = session.flows.open(stream.id());
     let (outgoing, incoming) = stream.split();
     Ok(UdpTunnel {
@@ -131,7 +131,7 @@ pub(super) async fn open(
     client: &GatewayClient,
     target: &(dyn Display + Sync),
     request: &Request<()>,
-) -> Result<(Arc<Session>, Stream), OpenError> {
+) -> Result<(Arc<Session>, Stream, Response<()>), OpenError> {
     let config = &client.0.config;
     let mut lost = String::new();
     for _ in 0..ATTEMPTS {
@@ -144,7 +144,7 @@ pub(super) async fn open(
             tokio::time::timeout(config.open_timeout, session.ask(request.clone(), &config.key)).await;
         match asked {
             Err(_) => return Err(OpenError::NoAnswer(target.to_string())),
-            Ok(Ok((stream, response))) => return answered(&response).map(|()| (session, stream)),
+            Ok(Ok((stream, response))) => return answered(&response).map(|()| (session, stream, response)),
             Ok(Err(error @ (StreamError::RemoteClosing { .. } | StreamError::ConnectionError { .. }))) => {
                 session.retire();
                 lost = error.to_string();

@@ -19,6 +19,7 @@ use super::connection::Client;
 use super::directory::User;
 use super::{Inner, connect as sockets, ip};
 use crate::halves::Prefixed;
+use crate::ip_relay::takes_numbers;
 use crate::named::{BEARER, HELLO_PATH, PROXY_NAME};
 use crate::relay::{idle_for, relay};
 use crate::udp_relay::{PacketReceiver, PacketSender};
@@ -58,7 +59,10 @@ pub(super) async fn respond(
         match tunnel_of(&request) {
             Ok(Tunnel::Tcp(target)) => open_tcp(gateway, &user, &target, stream).await,
             Ok(Tunnel::Udp(target)) => open_udp(gateway, client, &user, &target, stream).await,
-            Ok(Tunnel::Ip) => ip::serve(gateway, client, &user, stream).await,
+            Ok(Tunnel::Ip) => {
+                let numbers = takes_numbers(request.headers());
+                ip::serve(gateway, client, &user, numbers, stream).await;
+            }
             Err(error) => refuse(&mut stream, &error).await,
         }
     };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hawser_gateway::client::{GatewayClient, IpTunnel, OpenError};
 use hawser_gateway::pools::Pools;
 use hawser_gateway::server::{Device, IpCounters, IpNetwork};
-use hawser_masque::flows::Class;
+use hawser_masque::flows::{Class, Verdict};
 use hawser_masque::packet::{self, ICMP, UDP};
 
 use crate::support::Setup;
@@ -57,6 +57,9 @@ impl Behind {
 }
 
 /// A UDP packet without checksums, which nobody on the way looks at.
+const REAL_TIME: Verdict = Verdict { class: Class::RealTime, flow: 0, number: 0 };
+const BULK: Verdict = Verdict { class: Class::Bulk, flow: 0, number: 0 };
+
 fn udp(source: IpAddr, destination: &str, length: usize) -> Vec<u8> {
     let (IpAddr::V4(source), Ok(IpAddr::V4(destination))) = (source, destination.parse()) else {
         panic!("IPv4 only");
@@ -95,9 +98,9 @@ async fn packets_travel_both_ways_small_and_large() {
     assert_eq!(tunnel.addresses, ["10.118.0.2", "fd00::2"].map(|text| text.parse::<IpAddr>().unwrap()));
     let own = tunnel.addresses[0];
     // The larger one fits no packet: it takes the stream.
-    for length in [100, 20_000] {
+    for (number, length) in [(0, 100), (1, 20_000)] {
         let packet = udp(own, "127.0.0.1", length);
-        tunnel.sender.send(&packet, Class::RealTime);
+        tunnel.sender.send(&packet, &Verdict { number, ..REAL_TIME });
         assert_eq!(behind.packet().await, packet);
         let answer = {
             let mut answer = udp("127.0.0.1".parse().unwrap(), "10.118.0.2", length);
@@ -113,6 +116,65 @@ async fn packets_travel_both_ways_small_and_large() {
     assert_eq!((counters.up, counters.down, counters.unknown, counters.malformed), (2, 2, 1, 1));
 }
 
+/// A SYN that asks for segments of 1,460 bytes; its sum is not looked at here.
+fn syn(source: IpAddr, destination: &str) -> Vec<u8> {
+    let mut packet = udp(source, destination, 16);
+    packet[9] = packet::TCP;
+    packet[20..44].copy_from_slice(&[
+        0x10, 0, 0, 53, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 1, 0, 0, 0, 0, 0, 2, 4, 5, 180,
+    ]);
+    packet
+}
+
+#[tokio::test]
+async fn connections_through_the_tunnel_send_segments_that_fit() {
+    let behind = Behind::new();
+    let setup = Setup::start_with(transport(), Some(behind.network.clone())).await;
+    let mut tunnel = client(&setup, &setup.key).await.ip(&[]).await.unwrap();
+    let segments = |packet: &[u8]| u16::from_be_bytes([packet[42], packet[43]]);
+    tunnel.sender.send(&syn(tunnel.addresses[0], "127.0.0.1"), &REAL_TIME);
+    let asked = segments(&behind.packet().await);
+    assert!((1_200..=1_360).contains(&asked), "{asked}");
+    behind.network.deliver(&syn("127.0.0.1".parse().unwrap(), "10.118.0.2"));
+    let answered = segments(&receive(&mut tunnel).await);
+    assert!((1_200..=1_360).contains(&answered), "{answered}");
+}
+
+#[tokio::test]
+async fn marks_of_congestion_and_service_arrive_as_they_were_sent() {
+    let behind = Behind::new();
+    let setup = Setup::start_with(transport(), Some(behind.network.clone())).await;
+    let mut tunnel = client(&setup, &setup.key).await.ip(&[]).await.unwrap();
+    // EF and ECT(1), AF41 and CE.
+    for (number, mark) in [(0, 46 << 2 | 1), (1, 34 << 2 | 3)] {
+        let mut packet = udp(tunnel.addresses[0], "127.0.0.1", 100);
+        packet[1] = mark;
+        tunnel.sender.send(&packet, &Verdict { number, ..REAL_TIME });
+        assert_eq!(behind.packet().await, packet);
+        let mut answer = udp("127.0.0.1".parse().unwrap(), "10.118.0.2", 100);
+        answer[1] = mark;
+        behind.network.deliver(&answer);
+        assert_eq!(receive(&mut tunnel).await, answer);
+    }
+}
+
+#[tokio::test]
+async fn a_packet_that_comes_twice_is_handed_on_once() {
+    let behind = Behind::new();
+    let setup = Setup::start_with(transport(), Some(behind.network.clone())).await;
+    let tunnel = client(&setup, &setup.key).await.ip(&[]).await.unwrap();
+    let own = tunnel.addresses[0];
+    for number in [0, 0, 1, 1, 2] {
+        let packet = udp(own, "127.0.0.1", 100 + number);
+        let verdict = Verdict { number: u32::try_from(number).unwrap(), ..REAL_TIME };
+        tunnel.sender.send(&packet, &verdict);
+    }
+    for number in 0..3 {
+        assert_eq!(behind.packet().await, udp(own, "127.0.0.1", 100 + number));
+    }
+    assert_eq!(behind.network.counters().up, 3);
+}
+
 #[tokio::test]
 async fn what_is_not_allowed_is_dropped_counted_and_answered() {
     let behind = Behind::new();
@@ -122,15 +184,15 @@ async fn what_is_not_allowed_is_dropped_counted_and_answered() {
     let own = alice.addresses[0];
     assert_ne!(own, bob.addresses[0]);
     // From an address that is another client's.
-    alice.sender.send(&udp(bob.addresses[0], "127.0.0.1", 10), Class::Bulk);
+    alice.sender.send(&udp(bob.addresses[0], "127.0.0.1", 10), &BULK);
     behind.until(|counters| counters.spoofed == 1).await;
     let mut cut = udp(own, "127.0.0.1", 10);
     cut.pop();
-    alice.sender.send(&cut, Class::Bulk);
+    alice.sender.send(&cut, &BULK);
     behind.until(|counters| counters.malformed == 1).await;
     // To another client, and to an address that the rules deny.
     for destination in [bob.addresses[0].to_string(), "10.0.0.1".to_owned()] {
-        alice.sender.send(&udp(own, &destination, 10), Class::Bulk);
+        alice.sender.send(&udp(own, &destination, 10), &BULK);
         let answer = receive(&mut alice).await;
         let read = packet::read(&answer).unwrap();
         assert_eq!((read.protocol, read.source.to_string()), (ICMP, destination));

@@ -2,6 +2,7 @@
 
 mod answer;
 mod checksum;
+mod mss;
 mod rewrite;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,6 +11,7 @@ use hawser_wire::Reader;
 
 pub use answer::{Unreachable, reset, unreachable};
 pub use checksum::{complete_checksum, is_transport_sound};
+pub use mss::clamp_mss;
 pub use rewrite::{Endpoints, rewrite};
 
 /// Protocol numbers (RFC 9293, RFC 768, RFC 792, RFC 4443).

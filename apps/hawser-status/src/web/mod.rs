@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
+use crate::classic;
 use crate::hub::Hub;
 use crate::local_http::{Request, read_request, respond_under};
 use crate::metrics;
@@ -28,7 +29,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
+const CHARTS: &str = include_str!("charts.js");
 const STYLE: &str = include_str!("page.css");
+/// uPlot, with which the page draws; empty in a build before which it was not fetched.
+const PLOT: &str = include_str!(concat!(env!("OUT_DIR"), "/plot.js"));
+const PLOT_STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/plot.css"));
+
+/// Whether the page has charts: whether uPlot was there when this was built.
+pub const HAS_CHARTS: bool = !PLOT.is_empty();
 
 /// A server of the page; it ends when this is dropped.
 #[derive(Debug)]
@@ -111,8 +119,14 @@ async fn answer(hub: &Hub, stream: &mut TcpStream, token: &str) -> io::Result<()
         return respond_under(stream, "405 Method Not Allowed", TEXT, POLICY, b"only GET\n").await;
     }
     if request.path == "/metrics" {
-        let text = metrics::text(hub.settled().await).map_err(io::Error::other)?;
-        return respond_under(stream, "200 OK", metrics::MEDIA_TYPE, POLICY, text.as_bytes()).await;
+        let status = hub.settled().await;
+        let (kind, text) = if request.accepts("application/openmetrics-text") {
+            (metrics::MEDIA_TYPE, metrics::text(status))
+        } else {
+            (classic::MEDIA_TYPE, metrics::classic_text(status))
+        };
+        let text = text.map_err(io::Error::other)?;
+        return respond_under(stream, "200 OK", kind, POLICY, text.as_bytes()).await;
     }
     let Some(page) = page_of(&request, token) else {
         let body = b"the address of the page has a token, which the program printed\n";
@@ -121,7 +135,10 @@ async fn answer(hub: &Hub, stream: &mut TcpStream, token: &str) -> io::Result<()
     let (kind, body) = match page {
         "/" => ("text/html; charset=utf-8", PAGE.to_owned()),
         "/page.js" => ("text/javascript; charset=utf-8", SCRIPT.to_owned()),
+        "/charts.js" => ("text/javascript; charset=utf-8", CHARTS.to_owned()),
         "/page.css" => ("text/css; charset=utf-8", STYLE.to_owned()),
+        "/plot.js" => ("text/javascript; charset=utf-8", PLOT.to_owned()),
+        "/plot.css" => ("text/css; charset=utf-8", PLOT_STYLE.to_owned()),
         "/status" => ("application/json", serde_json::to_string(&*hub.settled().await)?),
         "/history" => ("application/json", serde_json::to_string(&hub.history())?),
         "/stream" => return stream::send(hub, stream, POLICY).await,

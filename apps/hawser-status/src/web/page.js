@@ -76,6 +76,8 @@ function fill(table, head, rows) {
 
 const words = (text) => ({ text, kind: "words" });
 
+const isSilent = (path) => path.state === "suspect" || path.stalled === true;
+
 // The links, or the peers of a server: their paths together.
 function linksOf(status) {
   const rows = new Map();
@@ -89,7 +91,7 @@ function linksOf(status) {
       entry.sent += path.rate_sent_bps;
       entry.received += path.rate_received_bps;
       const busy = path.rate_sent_bps + path.rate_received_bps;
-      const state = path.state === "suspect" ? "SILENT" : path.state === "validating" ? "opening" : path.backup ? "backup" : "active";
+      const state = isSilent(path) ? "SILENT" : path.state === "validating" ? "opening" : path.backup ? "backup" : "active";
       if (entry.state !== "SILENT" && (busy > entry.best || state === "SILENT")) entry.state = state;
       if (busy > entry.best) { entry.best = busy; entry.path = path; }
     }
@@ -159,6 +161,19 @@ function showPart(name, items, head, row) {
   if (items && items.length) fill($(name), head, items.map((item) => ({ cells: row(item) })));
 }
 
+// The users of a gateway, and the links over which each of them comes.
+function showUsers(status) {
+  const known = new Map(status.connections.map((connection) => [connection.id, connection]));
+  showPart("users", status.users, ["user", "tunnels", "most", "out", "in", words("comes over"), words("connections")], (user) => {
+    const own = user.connections.map((id) => known.get(id)).filter(Boolean);
+    const sum = (key) => own.reduce((total, connection) => total + connection[key], 0);
+    const paths = own.flatMap((connection) => connection.paths);
+    const over = paths.map((path) => path.name + ": " + (isSilent(path) ? "SILENT" : rate(path.rate_sent_bps + path.rate_received_bps)));
+    return [user.name, user.tunnels, user.most_tunnels, rate(sum("rate_sent_bps")), rate(sum("rate_received_bps")), words(over.slice(0, 8).join(", ")),
+      words(user.connections.join(", "))];
+  });
+}
+
 function showEvents(news) {
   if (news.length === 0) return;
   events = news.reverse().concat(events).slice(0, MAX_EVENTS);
@@ -181,8 +196,7 @@ function onSample({ status, series, events: news }) {
   $("totals").textContent = `process ${program.pid}, version ${program.version}, up ${duration(status.uptime_ms)}${stops} — out ${rate(status.totals.rate_sent_bps)}, in ${rate(status.totals.rate_received_bps)}, ${status.totals.connections} connections`;
   showLinks(status);
   showConnections(status);
-  showPart("users", status.users, ["user", "tunnels", "most", words("connections")],
-    (user) => [user.name, user.tunnels, user.most_tunnels, words(user.connections.join(", "))]);
+  showUsers(status);
   showPart("classes", status.classes, ["class", "flows", "out", "in", "queued", "dropped"],
     (kind) => [kind.name, kind.flows, bytes(kind.bytes_sent), bytes(kind.bytes_received), kind.queued, kind.dropped]);
   showPart("streams", status.streams, ["role", "frames", "with gaps", "missing", "skipped", "players", "delay"],
@@ -192,7 +206,7 @@ function onSample({ status, series, events: news }) {
   draw();
 }
 
-// Half-second points for the last two minutes, then one a second.
+// All points of the last minute, then one a second.
 function add(t, series) {
   const last = points[points.length - 1];
   if (last && t <= last.t) return;
@@ -207,106 +221,36 @@ function shownPoints() {
   return points.filter((point) => point.t >= now - shownFor);
 }
 
-function canvas(id) {
-  const element = $(id);
-  const scale = window.devicePixelRatio || 1;
-  const width = element.clientWidth;
-  const height = Number(element.getAttribute("height")) || 100;
-  if (!element.dataset.height) element.dataset.height = String(height);
-  const tall = Number(element.dataset.height);
-  element.width = Math.max(1, Math.round(width * scale));
-  element.style.height = tall + "px";
-  element.height = Math.round(tall * scale);
-  const context = element.getContext("2d");
-  context.scale(scale, scale);
-  context.clearRect(0, 0, width, tall);
-  return { context, width, height: tall };
-}
-
-function axes({ context, width, height }, most, unit) {
-  const style = getComputedStyle(document.body);
-  context.strokeStyle = style.getPropertyValue("--line");
-  context.fillStyle = style.getPropertyValue("--quiet");
-  context.font = "11px system-ui, sans-serif";
-  context.lineWidth = 1;
-  for (const part of [0, 0.5, 1]) {
-    const y = Math.round((height - 14) * (1 - part)) + 0.5;
-    context.beginPath(); context.moveTo(0, y); context.lineTo(width, y); context.stroke();
-    if (part > 0) context.fillText(unit(most * part), 2, y + 11);
-  }
-  context.textAlign = "right";
-  context.fillText("now", width - 2, height - 2);
-  context.textAlign = "left";
-  context.fillText("-" + (shownFor >= HOUR ? "1 h" : shownFor / 60 + " min"), 2, height - 2);
-}
-
 function names(shown) {
   const found = new Set();
   for (const point of shown) for (const name of Object.keys(point.series)) found.add(name);
   return [...found].sort().slice(0, MAX_LINKS);
 }
 
-function place(area, t) {
-  const now = points[points.length - 1].t;
-  return area.width * (1 - (now - t) / shownFor);
-}
-
-function drawCarried(shown) {
-  const area = canvas("carried");
+// Without uPlot: what each link did, a line for ten seconds.
+function showPast(shown) {
   const all = names(shown);
-  const value = (point, name) => { const at = point.series[name]; return at ? at.sent_bps + at.received_bps : 0; };
-  const most = Math.max(1000, ...shown.map((point) => all.reduce((sum, name) => sum + value(point, name), 0)));
-  const base = shown.map(() => 0);
-  const y = (sum) => (area.height - 14) * (1 - sum / most);
-  for (const name of all) {
-    const { context } = area;
-    context.fillStyle = colour(name);
-    context.globalAlpha = 0.85;
-    context.beginPath();
-    shown.forEach((point, index) => {
-      const top = base[index] + value(point, name);
-      const x = place(area, point.t);
-      if (index === 0) context.moveTo(x, y(top)); else context.lineTo(x, y(top));
-    });
-    for (let index = shown.length - 1; index >= 0; index -= 1) context.lineTo(place(area, shown[index].t), y(base[index]));
-    context.fill();
-    context.globalAlpha = 1;
-    shown.forEach((point, index) => { base[index] += value(point, name); });
+  const slices = new Map();
+  for (const point of shown) {
+    const slice = Math.floor(point.t / 10);
+    if (!slices.has(slice)) slices.set(slice, []);
+    slices.get(slice).push(point);
   }
-  axes(area, most, rate);
-}
-
-function drawLines(id, shown, key, least, unit) {
-  const area = canvas(id);
-  const all = names(shown);
-  let most = least;
-  for (const point of shown) for (const name of all) if (point.series[name]) most = Math.max(most, point.series[name][key]);
-  axes(area, most, unit);
-  for (const name of all) {
-    const { context } = area;
-    context.strokeStyle = colour(name);
-    context.lineWidth = 1.5;
-    context.beginPath();
-    let drawn = false;
-    for (const point of shown) {
-      const at = point.series[name];
-      // Where a link had no path, or was silent, there is a gap.
-      if (!at || at.suspect) { drawn = false; continue; }
-      const x = place(area, point.t);
-      const y = (area.height - 14) * (1 - at[key] / most);
-      if (drawn) context.lineTo(x, y); else context.moveTo(x, y);
-      drawn = true;
-    }
-    context.stroke();
-  }
+  const mean = (slice, name) => {
+    const values = slice.map((point) => point.series[name]).filter(Boolean);
+    if (values.length === 0) return "";
+    if (values.some((at) => at.suspect)) return "SILENT";
+    return rate(values.reduce((sum, at) => sum + at.sent_bps + at.received_bps, 0) / values.length);
+  };
+  const rows = [...slices.entries()].reverse().slice(0, 30);
+  fill($("past"), [words("time"), ...all], rows.map(([slice, inside]) => ({ cells: [words(clock(slice * 10000)), ...all.map((name) => mean(inside, name))], sick: false })));
 }
 
 function draw() {
   if (document.hidden || points.length === 0) return;
   const shown = shownPoints();
-  drawCarried(shown);
-  drawLines("rtt", shown, "rtt_ms", 20, (value) => value.toFixed(0) + " ms");
-  drawLines("loss", shown, "loss", 0.02, (value) => (100 * value).toFixed(1) + " %");
+  if (HAS_CHARTS) drawCharts(shown, names(shown), shownFor);
+  else showPast(shown);
 }
 
 function buttons() {
@@ -325,6 +269,8 @@ function buttons() {
 }
 
 async function begin() {
+  $("charts").hidden = !HAS_CHARTS;
+  $("no-charts").hidden = HAS_CHARTS;
   buttons();
   try {
     const past = await (await fetch("history")).json();

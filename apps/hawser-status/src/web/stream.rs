@@ -1,4 +1,4 @@
-//! Server-sent events: a sample each half second, events as they happen.
+//! Server-sent events: four samples a second, events as they happen.
 
 use std::io;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::local_http::head;
 use crate::model::{Event, Status};
 
 /// How often the page is told.
-const INTERVAL: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_millis(250);
 /// How long a page may take nothing of it.
 const STALL: Duration = Duration::from_secs(10);
 /// Connections that the page is told of; of more, the busiest.

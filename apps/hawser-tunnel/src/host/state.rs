@@ -33,6 +33,17 @@ pub enum StateError {
     Netlink(#[from] NetlinkError),
 }
 
+/// What a state file says of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing was changed.
+    Nothing,
+    /// This process runs and has changed it.
+    Running(u32),
+    /// A process that is gone has left something behind.
+    LeftBehind,
+}
+
 /// What was changed, and by whom.
 #[derive(Debug, Serialize, Deserialize)]
 struct Content {
@@ -87,6 +98,21 @@ impl State {
             return Err(StateError::Running { pid: content.pid, path: path.to_owned() });
         }
         State { path: path.to_owned(), content }.undo(netlink).await
+    }
+
+    /// Looks whether there is something to undo.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn look(path: &Path) -> Result<Found, StateError> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(match serde_json::from_str::<Content>(&text) {
+                Ok(content) if began(content.pid) == Some(content.began) => Found::Running(content.pid),
+                _ => Found::LeftBehind,
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+            Err(source) => Err(StateError::File { path: path.to_owned(), source }),
+        }
     }
 
     /// There will be rules.

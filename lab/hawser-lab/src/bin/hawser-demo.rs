@@ -27,6 +27,9 @@ struct Arguments {
     /// The `hawser` command. Default: the one next to this program
     #[arg(long, value_name = "FILE")]
     hawser: Option<PathBuf>,
+    /// Show the server's status page at this TCP address meanwhile: links, rates, events. Its address, with a token, is printed
+    #[arg(long, value_name = "ADDR:PORT")]
+    http: Option<SocketAddr>,
     /// Play on loopback, also where namespaces can be had
     #[arg(long)]
     loopback: bool,
@@ -96,6 +99,7 @@ fn play(arguments: Arguments) -> ExitCode {
         own,
         loopback: arguments.loopback,
         limit: Duration::from_secs(arguments.limit),
+        http: arguments.http,
         transport: arguments.transport,
     };
     match demo::play(&options) {

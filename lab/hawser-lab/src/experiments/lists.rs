@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::verify::{Known, List, ListError, Plot, Program, VerifyError, read, read_file};
-use super::{bbrv2plus, four_d_map, ftrl_wrr, maco, mams, qc_mab, ride, seam, sscc, xfi};
+use super::{bbrv2plus, defaults, four_d_map, ftrl_wrr, maco, mams, qc_mab, ride, seam, sscc, xfi};
 
 /// Name, file and text of a list.
 macro_rules! embedded {
@@ -21,6 +21,7 @@ macro_rules! embedded {
 const EMBEDDED: &[(&str, &str, &str)] = &[
     embedded!("4d-map"),
     embedded!("bbrv2plus"),
+    embedded!("default"),
     embedded!("ftrl-wrr"),
     embedded!("maco"),
     embedded!("mams"),
@@ -34,6 +35,7 @@ const EMBEDDED: &[(&str, &str, &str)] = &[
 /// Programs that lists may name.
 const PROGRAMS: &[&[Program]] = &[
     bbrv2plus::PROGRAMS,
+    defaults::PROGRAMS,
     four_d_map::PROGRAMS,
     ftrl_wrr::PROGRAMS,
     maco::PROGRAMS,

@@ -3,14 +3,15 @@
 //! * [`sim_vs_emulator`] runs a scenario in the simulator and in the emulator and compares.
 //! * [`fit`] compares the generators of links with measured facts.
 //! * [`guarantee`] asks whether all links are ever worse than the best one.
-//! * [`verify`] judges acceptance lists ([`lists`]: files in `lab/reproductions`, or modules here): [`bbrv2plus`], [`four_d_map`], [`ftrl_wrr`], [`maco`], [`mams`],
-//!   [`qc_mab`], [`ride`], [`seam`], [`sscc`], [`xfi`].
+//! * [`verify`] judges acceptance lists ([`lists`]: files in `lab/reproductions`, or modules here): [`bbrv2plus`], [`defaults`], [`four_d_map`], [`ftrl_wrr`], [`maco`],
+//!   [`mams`], [`qc_mab`], [`ride`], [`seam`], [`sscc`], [`xfi`].
 //! * [`matrix`] runs every congestion controller over every link.
 //! * [`scheduler_matrix`] runs every scheduler over links with several paths.
 //! * [`demo`] is the demonstration (`make demo`): the same file travels over every link of a scenario alone, over kernel
 //!   MPTCP, and over all links with Hawser.
 
 pub mod bbrv2plus;
+pub mod defaults;
 pub mod demo;
 pub mod fit;
 pub mod four_d_map;

@@ -37,7 +37,7 @@ impl Cubic {
     /// What a registry tells of it.
     pub fn info() -> PolicyInfo {
         let info = PolicyInfo::new(Cubic::NAME, "grows by a cubic of time, whatever the round-trip time");
-        describe(info.alias("default").source("RFC 9438"))
+        describe(info.source("RFC 9438"))
     }
 }
 

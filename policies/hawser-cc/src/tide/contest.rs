@@ -34,6 +34,9 @@ const VOTES: u32 = 2;
 const AGAIN: u32 = 2;
 /// Next to others, so many round trips in a row with an empty queue: there is room for every flow.
 const EMPTY_ROUNDS: u32 = 12;
+/// And so many in which it stayed within the limit, although it was longer than this many limits before: who fills it stops there too.
+const HELD_ROUNDS: u32 = 20;
+const HELD_BELOW: f64 = 1.5;
 /// So many dips in a row that found nobody end it.
 const RELEASES: u32 = 3;
 /// Next to others, a dip after so many round trips, and at least so much time, more after each dip that found them there still.
@@ -62,6 +65,15 @@ pub(crate) enum Verdict {
     Shared,
 }
 
+/// Why others are taken to be gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Release {
+    /// The queue is empty.
+    Room,
+    /// It stays as short as this sender would keep it.
+    Held,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Dip {
     began: Time,
@@ -87,8 +99,12 @@ pub(crate) struct Contest {
     next_check: Time,
     /// Round trips next to others in which the queue was empty.
     empty_rounds: u32,
+    /// And in which it was within the limit.
+    held_rounds: u32,
     shared_rounds: u32,
     check_every: Duration,
+    /// Whether a dip ever found the queue to be the sender's own: it had the path to itself once.
+    had_path: bool,
     /// The queue that was left in the last dip, seconds.
     left: f64,
     /// Queue and rate of the last round.
@@ -118,8 +134,10 @@ impl Contest {
             rounds_since_dip: AFTER_DIP,
             next_check: now,
             empty_rounds: 0,
+            held_rounds: 0,
             shared_rounds: 0,
             check_every: FIRST_CHECK,
+            had_path: false,
             left: 0.0,
             last: (0.0, 0.0),
         }
@@ -138,6 +156,11 @@ impl Contest {
     /// The queue that was left in the last dip, seconds.
     pub(crate) fn left(&self) -> f64 {
         self.left
+    }
+
+    /// Whether the sender had the path to itself once, so that its highest rate was the path's.
+    pub(crate) fn had_path(&self) -> bool {
+        self.had_path
     }
 
     /// Whether the queue has been within its limit for a while: what is seen now is the path, not another flow.
@@ -183,13 +206,23 @@ impl Contest {
         }
     }
 
-    /// A round trip next to others, with the longest recent queue. `short`: that is within the bound, so that nothing is lost by staying.
-    /// True if they are gone.
-    pub(crate) fn on_shared_round(&mut self, seen: &Seen, longest: f64, short: bool) -> bool {
+    /// A round trip next to others. `limit`: what is not above it is as short as a queue of a sender's own; `short`: the longest is within the
+    /// bound, so that nothing is lost by staying. Returns why they are gone, if they are.
+    pub(crate) fn on_shared_round(
+        &mut self,
+        seen: &Seen,
+        longest: f64,
+        limit: f64,
+        short: bool,
+    ) -> Option<Release> {
         self.rounds_since_loss = self.rounds_since_loss.saturating_add(1);
         self.rounds_since_dip = self.rounds_since_dip.saturating_add(1);
         self.shared_rounds = self.shared_rounds.saturating_add(1);
         self.empty_rounds = if seen.queue < EMPTY * longest { self.empty_rounds + 1 } else { 0 };
+        // A flow that reacts to losses alone would have filled it further.
+        let is_held =
+            seen.queue <= limit && longest > HELD_BELOW * limit && self.rounds_since_loss > HELD_ROUNDS;
+        self.held_rounds = if is_held { self.held_rounds + 1 } else { 0 };
         let (queue, _) = std::mem::replace(&mut self.last, (seen.queue, seen.rate));
         // Another flow of this kind that looks leaves this one its rate.
         let others_dip = self.rounds_since_dip > CHECK_ROUNDS && seen.queue < JOIN * queue;
@@ -199,7 +232,13 @@ impl Contest {
         if self.dip.is_none() && is_settled && is_full && !short {
             self.begin(seen, SHARED_DIP, SHARED_PATIENCE);
         }
-        self.empty_rounds >= EMPTY_ROUNDS
+        if self.empty_rounds >= EMPTY_ROUNDS {
+            Some(Release::Room)
+        } else if self.held_rounds >= HELD_ROUNDS {
+            Some(Release::Held)
+        } else {
+            None
+        }
     }
 
     fn begin(&mut self, seen: &Seen, share: f64, patience: f64) {
@@ -247,6 +286,7 @@ impl Contest {
             return None;
         }
         self.left = dip.least;
+        self.had_path |= is_own && dip.queue_before >= LEAST_QUEUE;
         self.dip = None;
         Some(if is_own { Verdict::Own } else { Verdict::Shared })
     }
@@ -279,7 +319,8 @@ impl Contest {
 
     /// Others fill the queue from now on.
     pub(crate) fn enter(&mut self, now: Time) {
-        (self.over_rounds, self.votes, self.empty_rounds, self.shared_rounds) = (0, 0, 0, 0);
+        (self.over_rounds, self.votes) = (0, 0);
+        (self.empty_rounds, self.held_rounds, self.shared_rounds) = (0, 0, 0);
         self.check_every = FIRST_CHECK;
         self.next_check = now + self.check_every;
     }

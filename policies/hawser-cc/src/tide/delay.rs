@@ -25,8 +25,9 @@ const EMPTY: f64 = 0.002;
 const EMPTY_SHARE: f64 = 0.1;
 /// The least delay fell if it is shorter by this share, or by [`EMPTY`].
 const FALLEN: f64 = 0.05;
-/// Of the moving average of the round trip without queue.
-const GAIN: f64 = 0.125;
+/// The round trip without queue is the least of so long: what acknowledgements wait for in an uplink's standing queue is in it, and a
+/// pause of the way back is not.
+const BACK_WINDOW: Duration = Duration::from_secs(1);
 
 /// Delays of a path, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct Delay {
     forward: TwoBuckets,
     round_trip: TwoBuckets,
     standing: TwoBuckets,
+    /// Round trip without the queue of this direction.
+    whole: TwoBuckets,
     forward_at: Option<Time>,
     base: Option<f64>,
     queue: f64,
@@ -48,6 +51,7 @@ impl Delay {
             forward: TwoBuckets::EMPTY,
             round_trip: TwoBuckets::EMPTY,
             standing: TwoBuckets::EMPTY,
+            whole: TwoBuckets::EMPTY,
             forward_at: None,
             base: None,
             queue: 0.0,
@@ -94,9 +98,13 @@ impl Delay {
         };
         let least = if forward.is_some() { self.forward.get() } else { self.round_trip.get() };
         self.fallen |= least_before.is_finite() && least_before - least > EMPTY.max(FALLEN * base);
-        self.base = Some(match self.base.filter(|_| forward.is_some() && by_forward) {
-            Some(before) => before + GAIN * (base - before),
-            None => base,
+        self.base = Some(if forward.is_none() {
+            base
+        } else {
+            if !by_forward {
+                self.whole = TwoBuckets::EMPTY;
+            }
+            self.whole.on_sample(ack.now, base, BACK_WINDOW)
         });
         self.queue = queue;
         let span = Duration::try_from_secs_f64(STANDING * base).unwrap_or(LEAST_WINDOW).max(SHORTEST);

@@ -41,6 +41,7 @@ use startup::{Startup, TRAIN_GAIN};
 /// Pacing in windows per round trip: room to follow a capacity that rises; where the queue overflows, hardly any.
 const PACING: f64 = 1.25;
 const TIGHT_PACING: f64 = 1.05;
+const SLOW_START_PACING: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -282,6 +283,10 @@ impl CongestionController for Tide {
         let (gain, round_trip) = match self.phase {
             Phase::Startup => (TRAIN_GAIN, round_trip),
             _ if self.contest.dip_window().is_some() => (1.0, round_trip),
+            // A new CUBIC's.
+            Phase::Shared if self.window.in_slow_start() => {
+                (SLOW_START_PACING, round_trip.max(self.smoothed_rtt.as_secs_f64()))
+            }
             // What a dip left of the queue is no reason to hurry: the flow that fills it first loses.
             Phase::Shared if !self.contest.is_at_rest() => {
                 (1.0, round_trip.max(self.smoothed_rtt.as_secs_f64()))

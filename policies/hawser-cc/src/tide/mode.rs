@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_policy::Ack;
 
 use super::brim::LOSSY;
-use super::contest::Seen;
+use super::contest::{Release, Seen};
 use super::{Phase, Tide};
 use crate::window_based::{Acked, Rule};
 
@@ -36,11 +36,13 @@ impl Tide {
         self.window.set_threshold_here();
     }
 
-    /// Others fill the queue: CUBIC from here on. It begins as a new CUBIC would, by slow start, but not beyond the share of one of two.
+    /// Others fill the queue: CUBIC from here on. It begins as a new CUBIC would, by slow start; a sender that had the path to itself knows
+    /// what the share of one of two is, and stops there.
     fn begin_shared(&mut self, base: f64) {
         self.phase = Phase::Shared;
         self.cubic.restart();
-        let share = FAIR_SHARE * self.best * (base + self.delay.standing());
+        let round_trip = (base + self.delay.standing()).max(self.smoothed_rtt.as_secs_f64());
+        let share = if self.contest.had_path() { FAIR_SHARE * self.best * round_trip } else { f64::INFINITY };
         self.window.start_below(self.window.exact(), share);
         (self.regained, self.flat_rounds) = (self.rate.largest(), 0);
     }
@@ -95,9 +97,9 @@ impl Tide {
                 Phase::Shared => {
                     let longest = self.brim.longest();
                     let short = longest < self.aim_alone();
-                    let released = self.contest.on_shared_round(&seen, longest, short);
-                    if released || self.is_lonely() {
-                        self.leave_shared(released);
+                    let release = self.contest.on_shared_round(&seen, longest, self.limit(), short);
+                    if release.is_some() || self.is_lonely() {
+                        self.leave_shared(release == Some(Release::Room));
                     }
                 }
             }

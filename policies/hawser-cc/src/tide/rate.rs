@@ -23,8 +23,9 @@ pub(crate) struct RateFilter {
     /// Moving average over round trips, and of the distance from it, in its shares.
     mean: f64,
     swing: f64,
-    /// The same over a longer time.
-    unrest: f64,
+    /// The same over a longer time, above the average and below it: what another flow takes only falls.
+    above: f64,
+    below: f64,
     /// Since when acknowledgements are counted, their bytes, and the rate at which they came last.
     since: Time,
     bytes: f64,
@@ -59,9 +60,10 @@ impl RateFilter {
             } else {
                 self.present
             };
-            let distance = (self.present - self.mean).abs() / self.mean;
-            self.swing += SLOW_GAIN * (distance - self.swing);
-            self.unrest += UNREST_GAIN * (distance - self.unrest);
+            let distance = (self.present - self.mean) / self.mean;
+            self.swing += SLOW_GAIN * (distance.abs() - self.swing);
+            self.above += UNREST_GAIN * (distance.max(0.0) - self.above);
+            self.below += UNREST_GAIN * ((-distance).max(0.0) - self.below);
         }
         // Without a sample in it the last one's stays.
         if self.rounds[0] > 0.0 {
@@ -94,9 +96,10 @@ impl RateFilter {
         self.swing < STEADY
     }
 
-    /// Whether it has not for a while: that of a cell or a dish. Another flow that comes takes longer to show here than to be found.
+    /// Whether it has not for a while: that of a cell or a dish, which rises as often as it falls. The rate of a sender that another flow
+    /// pushes aside falls only.
     pub(crate) fn is_restless(&self) -> bool {
-        self.unrest > STEADY
+        2.0 * self.above.min(self.below) > STEADY
     }
 
     /// Whether it certainly does not.

@@ -37,6 +37,7 @@ impl Settings {
 /// What a registry tells of it.
 pub(crate) fn info() -> PolicyInfo {
     PolicyInfo::new(NAME, "rate times delay with a bounded queue, for links whose capacity moves; CUBIC next to flows that fill the queue")
+        .alias("default")
         .source(SOURCE)
         .parameter(
             ParameterInfo::duration("bound", Duration::from_millis(5)..=Duration::from_secs(1), BOUND)

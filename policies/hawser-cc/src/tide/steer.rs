@@ -20,6 +20,9 @@ const OVER_SECONDS: f64 = 0.002;
 const APPROACH: f64 = 0.5;
 /// Growth per round trip while the queue is empty: up within three round trips, as the window doubles in two of them.
 const EMPTY_GROWTH: f64 = 0.5;
+/// A window of which less than this is in flight does not grow: the core holds back more after an outage, and what nobody used
+/// would leave at once when that is over.
+const USED: f64 = 0.5;
 /// RFC 9002 section 7.2 has two; rate samples need more.
 const MIN_DATAGRAMS: f64 = 4.0;
 
@@ -50,6 +53,12 @@ impl Tide {
         (rate * (base + self.aim(rate))).max(self.least_window())
     }
 
+    /// Whether as much was in flight as the window allows, or nearly.
+    fn is_used(&self, ack: &Ack) -> bool {
+        let in_flight = (ack.bytes_in_flight + ack.bytes) as f64;
+        !ack.limited_by.leaves_window_unused() && in_flight >= USED * self.window.exact()
+    }
+
     /// The window of a sender alone.
     pub(super) fn steer(&mut self, ack: &Ack, base: f64) {
         let (window, queue) = (self.window.exact(), self.delay.standing());
@@ -64,7 +73,7 @@ impl Tide {
             return;
         }
         // After a dip the queue is short because of the dip.
-        if ack.limited_by.leaves_window_unused() || !self.contest.is_at_rest() {
+        if !self.is_used(ack) || !self.contest.is_at_rest() {
             return;
         }
         let wanted = self.wanted(self.rate.largest(), base);
@@ -92,7 +101,8 @@ impl Tide {
                 self.begin_own();
             }
             Step::Grow if self.delay.standing() > self.aim_alone() => self.begin_own(),
-            Step::Grow => self.window.grow(bytes_that_count(ack)),
+            Step::Grow if self.is_used(ack) => self.window.grow(bytes_that_count(ack)),
+            Step::Grow => {}
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hawser_policy::Time;
+use hawser_policy::{Ack, CongestionController, PathId, Siblings, Time};
 
 use crate::testing::bottleneck::{BDP, Link, Network, RTT, alone, measure};
-use crate::testing::build_with;
+use crate::testing::{ack, build_with, init};
 
 /// Marks that were missed; all of a scenario are looked at.
 #[derive(Default)]
@@ -185,15 +185,15 @@ fn shares(specs: [&str; 2], rival_first: bool) -> Vec<f64> {
     [0.5, 1.0, 2.0, 4.0, 8.0].into_iter().map(mean).collect()
 }
 
-/// The aim is 0.35 to 0.65; docs/tide.md says where it is missed, and why: next to a CUBIC that was there first in a deep queue.
+/// The aim is 0.35 to 0.65, whoever comes first; docs/tide.md has the shares.
 #[test]
 fn next_to_cubic_it_neither_takes_the_link_nor_loses_it() {
     let mut marks = Marks::default();
     for rival_first in [false, true] {
         let shares = shares(["tide", "cubic"], rival_first);
         let (short, deep) = shares.split_at(2);
-        let met = short.iter().all(|share| (0.35..0.7).contains(share))
-            && deep.iter().all(|share| (0.12..=0.65).contains(share));
+        let met = short.iter().all(|share| (0.35..0.67).contains(share))
+            && deep.iter().all(|share| (0.3..=0.65).contains(share));
         let order = if rival_first { "first" } else { "later" };
         marks.check(met, format!("cubic {order}: {shares:.2?}"));
     }
@@ -265,4 +265,23 @@ fn a_capacity_that_never_rests_is_used() {
     let (used, loss, wait) = (network.utilisation(mean), network.loss(0), quantile(&network, 0, 0.95));
     println!("used {used:.3}, lost {:.2} %, p95 {wait:.1} ms", loss * 100.0);
     assert!(used > 0.7 && loss < 0.04 && wait < 110.0, "{used} {loss} {wait}");
+}
+
+/// After an outage the core lets little more leave than before it: a window that grows meanwhile would leave at once when that is over.
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let mut tide = build_with("tide", &init(12_000));
+    let (rtt, mut now) = (Duration::from_millis(40), Time::from_millis(40));
+    let mut acknowledge = |tide: &mut dyn CongestionController, in_flight: u64, times: u32| {
+        for _ in 0..times {
+            now += Duration::from_millis(4);
+            let mut ack = Ack { bytes_in_flight: in_flight, ..ack(now, 2_400, rtt) };
+            ack.delivery = None;
+            tide.on_ack(&ack, &Siblings { own: PathId(0), paths: &[] });
+        }
+    };
+    acknowledge(tide.as_mut(), 12_000, 400);
+    let before = tide.window();
+    acknowledge(tide.as_mut(), 0, 2_000);
+    assert!(tide.window() <= before.max(12_000) * 2, "{before} -> {}", tide.window());
 }

@@ -76,7 +76,8 @@ impl Default for FtrlWrrParameters {
 }
 
 impl FtrlWrrParameters {
-    pub(crate) fn read(parameters: &Parameters) -> Self {
+    /// Returns what the parameters of a policy's text say, which are those of [`FtrlWrr::info`].
+    pub fn read(parameters: &Parameters) -> Self {
         FtrlWrrParameters {
             learner: match parameters.choice("learner") {
                 "gradient-descent" => FtrlLearner::GradientDescent,

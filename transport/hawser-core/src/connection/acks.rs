@@ -135,6 +135,7 @@ impl Connection {
             }
         };
         let outcome = outcome?;
+        self.work.charge(outcome.map_or(0, |outcome| outcome.work));
         if let Some(outcome) = outcome.filter(|outcome| outcome.newly_acked) {
             if !outcome.stale {
                 self.on_answer(now, space);

@@ -68,6 +68,7 @@ impl Connection {
         let policies = Policies::new(set, rng.next_u64());
         let path = handshake_path(&init, policies.controllers(), rng.next_u64());
         let ids = PathIds::new(side, transport.max_path_id, transport.max_concurrent_paths);
+        let client = side.is_server().then(|| init.tuple.remote.ip());
         let mut connection = Connection {
             side,
             handshake: Handshake::new(
@@ -114,8 +115,8 @@ impl Connection {
             send_log: None,
             rng,
             transport,
-            memory: init.endpoint.receive_memory.join(),
-            send_memory: init.endpoint.send_memory.join(),
+            memory: init.endpoint.receive_memory.join(client),
+            send_memory: init.endpoint.send_memory.join(client),
             work: super::work::Work::new(),
             endpoint: init.endpoint,
         };
@@ -143,6 +144,13 @@ impl Connection {
     /// Whether the connection was closed by either end, or timed out.
     pub fn is_closed(&self) -> bool {
         !self.closing.is_open()
+    }
+
+    /// Whom to wake when the connection is to be closed because others need the memory that it holds
+    /// ([`EndpointConfig::receive_memory`]): a driver then calls [`poll_transmit`](Self::poll_transmit). Without one it is closed
+    /// when something arrives for it. The waker is called with locks held, and must not act on the connection at once.
+    pub fn set_memory_waker(&self, waker: std::task::Waker) {
+        self.memory.set_waker(waker);
     }
 
     /// Whether the draining state was reached (RFC 9000 section 10.2.2), or what comes after it: the peer knows that it is over,

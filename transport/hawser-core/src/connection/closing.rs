@@ -33,12 +33,16 @@ impl Connection {
         self.fail(now, TransportError::new(Code::NO_VIABLE_PATH, "no link may be used any more"));
     }
 
-    /// Closes if it holds too much of what the endpoint may hold unread.
+    /// Closes if it is the one that holds too much of what the endpoint may hold unread.
     #[inline]
     pub(super) fn check_memory(&mut self, now: Time) {
-        self.send_memory.update(self.streams.buffered());
+        if self.send_memory.update(self.streams.buffered()) {
+            self.update_send_buffer();
+        }
         if self.memory.update(self.streams.unread() + self.datagrams.received_cost()) {
             self.fail(now, TransportError::new(Code::INTERNAL_ERROR, "no memory for what nobody reads"));
+            self.streams.release_received();
+            self.memory.give_back();
         }
     }
 

@@ -290,8 +290,11 @@ fn price(frame: &Frame<'_>) -> u64 {
         Frame::Padding(_) | Frame::Ping | Frame::ImmediateAck | Frame::HandshakeDone | Frame::Protected => {
             ENTRY
         }
-        // Each range is looked up among the packets in flight.
-        Frame::Ack(ack) => LOOKUP.saturating_mul(ack.ranges.count()),
+        // Each range is looked up among the packets in flight, and receive times are sorted.
+        Frame::Ack(ack) => {
+            let times = ack.receive_timestamps.map_or(0, |times| times.count());
+            LOOKUP.saturating_mul(ack.ranges.count()).saturating_add(times.saturating_mul(8 * ENTRY))
+        }
         Frame::NewConnectionId(_) | Frame::PolicyMessage(_) => 4 * LOOKUP,
         Frame::PathAbandon { .. } => 2 * LOOKUP,
         _ => LOOKUP,

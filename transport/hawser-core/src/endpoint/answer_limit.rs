@@ -12,6 +12,7 @@ use hawser_policy::Time;
 
 use super::keyed_hash::KeyedState;
 use crate::rate_limit::RateLimit;
+use crate::source_of;
 
 /// Places of the table: 40 KiB.
 const SOURCES: usize = 1024;
@@ -66,7 +67,7 @@ impl SourceLimit {
         if self.sources.is_empty() {
             self.sources.resize(SOURCES, self.new_source.clone());
         }
-        let place = self.key.hash_one(network_of(source)) as usize % SOURCES;
+        let place = self.key.hash_one(source_of(source)) as usize % SOURCES;
         self.sources.get_mut(place).is_none_or(|own| own.admit(now))
     }
 }
@@ -93,13 +94,5 @@ impl HandshakeLimit {
     pub(super) fn admit(&mut self, now: Time, source: IpAddr, is_proven: bool) -> bool {
         let limit = if is_proven { &mut self.proven } else { &mut self.unproven };
         limit.admit(now, source)
-    }
-}
-
-/// What one stranger has all addresses of: with IPv6 it is a /64 (RFC 7421).
-fn network_of(source: IpAddr) -> (bool, u64) {
-    match source.to_canonical() {
-        IpAddr::V4(address) => (false, u64::from(u32::from(address))),
-        IpAddr::V6(address) => (true, (u128::from(address) >> 64) as u64),
     }
 }

@@ -1,10 +1,13 @@
 //! A look at a connection that does not keep it open.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hawser_core::{ConnectionStats, PathError, PathInfo, PathStats, SetControllerError, Version};
-use hawser_policy::{Figures, Message, PathId, PathStatus, PolicyError, PolicySpec, QueueView, Side, Time};
+use hawser_policy::{
+    Figures, LinkId, Message, PathId, PathStatus, PolicyError, PolicySpec, QueueView, Side, Time,
+};
 
 use super::path_events::PathEvents;
 use super::{ConnectionShared, Phase};
@@ -52,7 +55,7 @@ pub struct ConnectionSample {
 }
 
 /// Sums over connections and all of their paths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionTotals {
     /// How many.
     pub connections: u64,
@@ -68,18 +71,24 @@ pub struct ConnectionTotals {
     pub packets_spuriously_lost: u64,
     /// Times that paths fell silent with data outstanding.
     pub times_suspect: u64,
+    /// Bytes of each link, at an end that chooses links: sent and received.
+    pub links: BTreeMap<LinkId, (u64, u64)>,
 }
+
+/// Links whose bytes are summed up: an endpoint numbers each that appears.
+const MAX_LINKS: usize = 1_024;
 
 impl ConnectionTotals {
     /// Of one connection and its paths.
-    fn of(stats: &ConnectionStats, paths: impl Iterator<Item = PathStats>) -> Self {
+    fn of(stats: &ConnectionStats, paths: impl Iterator<Item = (Option<LinkId>, PathStats)>) -> Self {
         let mut totals = ConnectionTotals {
             connections: 1,
             bytes_sent: stats.bytes_sent,
             bytes_received: stats.bytes_received,
             ..ConnectionTotals::default()
         };
-        for path in paths {
+        for (link, path) in paths {
+            totals.add_link(link, (path.bytes_sent, path.bytes_received));
             totals.packets_sent += path.packets_sent;
             totals.packets_lost += path.packets_lost;
             totals.packets_spuriously_lost += path.packets_spuriously_lost;
@@ -91,7 +100,16 @@ impl ConnectionTotals {
     /// The same of one whose lock is held.
     pub(crate) fn of_core(core: &hawser_core::Connection) -> Self {
         let paths = core.past_paths().into_iter().chain(core.paths());
-        ConnectionTotals::of(&core.stats(), paths.filter_map(|path| core.path_stats(path.id)))
+        let paths = paths.filter_map(|path| Some((path.link, core.path_stats(path.id)?)));
+        ConnectionTotals::of(&core.stats(), paths)
+    }
+
+    fn add_link(&mut self, link: Option<LinkId>, (sent, received): (u64, u64)) {
+        let Some(link) = link else { return };
+        if self.links.len() < MAX_LINKS || self.links.contains_key(&link) {
+            let sum = self.links.entry(link).or_default();
+            *sum = (sum.0 + sent, sum.1 + received);
+        }
     }
 
     /// Adds others.
@@ -103,6 +121,7 @@ impl ConnectionTotals {
         self.packets_lost += other.packets_lost;
         self.packets_spuriously_lost += other.packets_spuriously_lost;
         self.times_suspect += other.times_suspect;
+        other.links.iter().for_each(|(link, bytes)| self.add_link(Some(*link), *bytes));
     }
 }
 
@@ -110,7 +129,7 @@ impl ConnectionSample {
     /// Returns what it counted: that of one connection. Of very many paths the oldest are forgotten.
     pub fn totals(&self) -> ConnectionTotals {
         let paths = self.past_paths.iter().chain(&self.paths);
-        ConnectionTotals::of(&self.stats, paths.map(|path| path.stats))
+        ConnectionTotals::of(&self.stats, paths.map(|path| (path.info.link, path.stats)))
     }
 }
 

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::task::Waker;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 use hawser_core::ConnectionHandle;
@@ -31,6 +31,20 @@ pub(crate) struct Mailbox {
     abandoned: AtomicBool,
 }
 
+/// Asks for a worker's attention for one connection.
+struct Attention {
+    mailbox: Weak<Mailbox>,
+    connection: ConnectionHandle,
+}
+
+impl Wake for Attention {
+    fn wake(self: Arc<Self>) {
+        if let Some(mailbox) = self.mailbox.upgrade() {
+            mailbox.push(self.connection);
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Inbox {
     messages: Vec<Message>,
@@ -50,6 +64,11 @@ impl Mailbox {
         if was_empty {
             self.worker.wake();
         }
+    }
+
+    /// Has the worker look after a connection when it is woken.
+    pub(super) fn waker_for(mailbox: &Arc<Self>, connection: ConnectionHandle) -> Waker {
+        Arc::new(Attention { mailbox: Arc::downgrade(mailbox), connection }).into()
     }
 
     /// Gives the worker datagrams that arrived elsewhere. Those that find no room are lost, as on the wire.

@@ -92,7 +92,7 @@ impl Tally {
     /// What connections counted that ended.
     pub(crate) fn ended(&self) -> ConnectionTotals {
         // Nothing panics while it holds the lock.
-        *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn end(&self, totals: &ConnectionTotals) {
@@ -320,6 +320,7 @@ impl Worker {
         tuple: FourTuple,
     ) -> Arc<ConnectionShared> {
         let number = state.tally.0.adopted.fetch_add(1, Ordering::Relaxed) + 1;
+        connection.core.set_memory_waker(Mailbox::waker_for(&self.mailbox, handle));
         let shared = Arc::new(ConnectionShared::new(
             handle,
             number,

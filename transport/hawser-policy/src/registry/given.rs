@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::section::key;
-use super::{PolicyError, PolicyKind, Registry};
+use super::{DEFAULT, PolicyError, PolicyKind, Registry};
 use crate::PolicySpec;
 use crate::parameters::FileContents;
 
@@ -74,5 +74,26 @@ impl Registry {
             self.given.values.insert(place, earlier);
         }
         Ok(())
+    }
+
+    /// Lets the policy of this kind and name be the one to use when nobody chooses.
+    ///
+    /// # Errors
+    /// [`PolicyError::UnknownPolicy`]: there is none.
+    pub fn choose_default(&mut self, kind: PolicyKind, name: &str) -> Result<(), PolicyError> {
+        let found = match kind {
+            PolicyKind::Scheduler => self.schedulers.alias(DEFAULT, name),
+            PolicyKind::Congestion => self.controllers.alias(DEFAULT, name),
+            PolicyKind::Acknowledgements => self.acknowledgements.alias(DEFAULT, name),
+            PolicyKind::Paths => self.path_managers.alias(DEFAULT, name),
+            PolicyKind::Set => self.sets.alias(DEFAULT, name),
+            PolicyKind::Protection => self.protections.alias(DEFAULT, name),
+        };
+        let known = || self.names(kind).map(str::to_owned).collect();
+        if found {
+            Ok(())
+        } else {
+            Err(PolicyError::UnknownPolicy { kind, name: name.to_owned(), known: known() })
+        }
     }
 }

@@ -45,6 +45,13 @@ impl<F: ?Sized> Section<F> {
         }
     }
 
+    /// Lets the policy of this name also be what `alias` stands for; false: there is none.
+    pub(super) fn alias(&mut self, alias: &str, name: &str) -> bool {
+        let Some(entry) = self.entries.get(&key(name)).cloned() else { return false };
+        self.entries.insert(key(alias), entry);
+        true
+    }
+
     /// The factory that `spec` names, with its parameters.
     pub(super) fn find(&self, spec: &PolicySpec, given: &Given) -> Result<Arc<F>, PolicyError> {
         let (make, parameters) = self.read(spec, given)?;

@@ -67,6 +67,16 @@ fn an_alias_is_found_but_not_listed_and_can_be_taken_over() {
 }
 
 #[test]
+fn another_policy_can_be_the_default() {
+    let mut registry = registry();
+    registry.choose_default(PolicyKind::Scheduler, "lazy").unwrap();
+    assert_eq!(registry.policy(PolicyKind::Scheduler, "default").unwrap().name, "Lazy");
+    assert_eq!(registry.resolve(&Composition::default()).scheduler.unwrap().name(), "Lazy");
+    let unknown = registry.choose_default(PolicyKind::Scheduler, "lasy").unwrap_err();
+    assert!(unknown.to_string().contains("did you mean"), "{unknown}");
+}
+
+#[test]
 fn an_unknown_name_is_answered_with_those_that_exist() {
     assert_eq!(error("fast"), "there is no scheduler named \"fast\"; known are: day-dream, Lazy, seeded");
     assert_eq!(

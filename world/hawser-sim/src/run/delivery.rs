@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use hawser_core::{Connection, FirstSend};
-use hawser_policy::{PathId, StreamId, Time};
+use hawser_policy::{StreamId, Time};
 use hawser_scenario::Direction;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -35,17 +35,19 @@ struct Sending {
 
 /// The sendings of a stream, to be had in the order of their offsets.
 ///
-/// A scheduler that skips ahead sends out of order, but what it sends on one path ascends but for little steps back. So each
-/// path has a queue, rather than one for all that nearly every sending is inserted into the middle of.
+/// A scheduler that skips ahead sends out of order, but what it sends consists of a few runs that ascend: one for each path, and more
+/// where it turns back. So each run has a queue, rather than one for all that nearly every sending is inserted into the middle of.
 #[derive(Debug, Default)]
 struct Unread {
     queues: Vec<Queue>,
 }
 
-/// The sendings on a path, in the order of their offsets.
+/// Runs that are told apart: with more, all are looked at too often.
+const MAX_QUEUES: usize = 12;
+
+/// A run of sendings, in the order of their offsets.
 #[derive(Debug)]
 struct Queue {
-    path: PathId,
     /// Where the first begins; nowhere without one. Looked at for all queues whenever something is read.
     first: u64,
     sendings: VecDeque<Sending>,
@@ -137,22 +139,32 @@ impl Queue {
 }
 
 impl Unread {
-    fn insert(&mut self, path: PathId, sending: Sending) {
-        match self.queues.iter_mut().find(|queue| queue.path == path) {
-            Some(queue) => queue.insert(sending),
-            None => self.queue_for(path).insert(sending),
-        }
+    fn insert(&mut self, sending: Sending) {
+        let index = self.queue_for(sending.start);
+        self.queues[index].insert(sending);
     }
 
-    /// A queue for a path that has none: an empty one, if there is any.
-    fn queue_for(&mut self, path: PathId) -> &mut Queue {
-        let index = self.queues.iter().position(|queue| queue.sendings.is_empty()).unwrap_or_else(|| {
-            self.queues.push(Queue { path, first: Queue::NOWHERE, sendings: VecDeque::new() });
-            self.queues.len() - 1
-        });
-        let queue = &mut self.queues[index];
-        queue.path = path;
-        queue
+    /// The run that it goes on with the least gap; if there is none an empty queue, or the one with the fewest sendings to be moved.
+    fn queue_for(&mut self, start: u64) -> usize {
+        let last = |queue: &Queue| queue.sendings.back().map(|last| last.start);
+        let gaps = self.queues.iter().map(|queue| last(queue).and_then(|last| start.checked_sub(last)));
+        let nearest = gaps.enumerate().filter_map(|(index, gap)| Some((gap?, index))).min();
+        if let Some((_, index)) = nearest {
+            return index;
+        }
+        if let Some(empty) = self.queues.iter().position(|queue| queue.sendings.is_empty()) {
+            return empty;
+        }
+        if self.queues.len() < MAX_QUEUES {
+            self.queues.push(Queue { first: Queue::NOWHERE, sendings: VecDeque::new() });
+            return self.queues.len() - 1;
+        }
+        let moved = |queue: &Queue| {
+            let place = queue.sendings.partition_point(|before| before.start < start);
+            place.min(queue.sendings.len() - place)
+        };
+        let moves = self.queues.iter().map(moved).enumerate().map(|(index, moved)| (moved, index));
+        moves.min().map_or(0, |(_, index)| index)
     }
 
     /// The queue whose first sending is the first of all.
@@ -192,10 +204,7 @@ impl Deliveries {
         let label = label + u64::from(sending.segment);
         let (start, end) = (sending.offset, sending.offset + u64::from(sending.length));
         let mut sendings = self.sendings.borrow_mut();
-        sendings
-            .entry(sending.stream)
-            .or_default()
-            .insert(sending.path, Sending { start, end, at: sending.at, label });
+        sendings.entry(sending.stream).or_default().insert(Sending { start, end, at: sending.at, label });
         self.packets.sent(label);
     }
 
@@ -234,6 +243,8 @@ impl Deliveries {
 mod tests {
     use std::time::Duration;
 
+    use hawser_policy::PathId;
+
     use super::*;
 
     fn first_send(at: u64, segment: u32, offset: u64, length: u32) -> FirstSend {
@@ -260,20 +271,28 @@ mod tests {
 
     #[test]
     fn sendings_come_in_the_order_of_their_offsets_however_they_were_sent() {
-        // A path that is ahead, one that fills gaps with little steps back, then a third that has the queue of the first.
-        let ahead = (50..60).map(|start| (PathId(1), start));
-        let behind = [0, 1, 5, 3, 4, 2, 7, 6, 8].map(|start| (PathId(0), start));
-        let order: Vec<_> = ahead.chain(behind).collect();
+        // What is ahead, what fills gaps with little steps back, and more turns than there are queues.
+        let order: Vec<u64> = (50..60).chain([0, 1, 5, 3, 4, 2, 7, 6, 8]).chain((10..40).rev()).collect();
+        let sending = |start| Sending { start, end: start + 1, at: Time::from_millis(1), label: start };
         let mut unread = Unread::default();
-        for (path, start) in order.iter().copied() {
-            unread.insert(path, Sending { start, end: start + 1, at: Time::from_millis(1), label: start });
-        }
-        let mut sorted: Vec<_> = order.iter().map(|(_, start)| *start).collect();
+        order.iter().for_each(|start| unread.insert(sending(*start)));
+        let mut sorted = order.clone();
         sorted.sort_unstable();
         let read: Vec<_> = std::iter::from_fn(|| unread.first()?.pop()).map(|it| it.start).collect();
         assert_eq!(read, sorted);
-        unread.insert(PathId(2), Sending { start: 70, end: 71, at: Time::from_millis(2), label: 70 });
-        assert_eq!((unread.queues.len(), unread.iter().count()), (2, 1));
+        unread.insert(sending(70));
+        assert_eq!((unread.queues.len(), unread.iter().count()), (MAX_QUEUES, 1));
+    }
+
+    /// The end of what is queued is sent on two paths first: a run that begins again in the middle of what was sent costs no moves.
+    #[test]
+    fn runs_that_turn_back_have_queues_of_their_own() {
+        let mut unread = Unread::default();
+        for start in (100..200).chain(0..50).chain(50..100).chain(200..300) {
+            unread.insert(Sending { start, end: start + 1, at: Time::ZERO, label: start });
+        }
+        let lengths: Vec<_> = unread.queues.iter().map(|queue| queue.sendings.len()).collect();
+        assert_eq!(lengths, [200, 100]);
     }
 
     #[test]

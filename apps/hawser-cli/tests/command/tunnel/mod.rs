@@ -1,6 +1,9 @@
 //! `hawser tunnel` over two emulated links to a gateway with address translation, and a host beyond it that knows no route to the
 //! gateway's clients. Needs what the emulator needs, python3, `unshare` and `nsenter`; or says that it was skipped.
 
+mod complaints;
+mod files;
+
 use std::process::Command;
 
 use crate::support::*;
@@ -41,9 +44,14 @@ fn can_run() -> bool {
 
 /// Runs these steps on the client's host, where `$tunnel` is a tunnel that runs; what they print.
 fn run_steps(steps: &str) -> String {
+    run_over(SCENARIO, steps)
+}
+
+/// The same over the links of this scenario.
+fn run_over(scenario: &str, steps: &str) -> String {
     let work = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(work.path().join(name), text).unwrap();
-    write("scenario.toml", SCENARIO);
+    write("scenario.toml", scenario);
     write("server.sh", SERVER);
     write("beyond.py", BEYOND);
     write("client.sh", CLIENT);

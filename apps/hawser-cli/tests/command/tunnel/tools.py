@@ -116,3 +116,71 @@ def received(device):
 
 def down(device):
     subprocess.run(["ip", "link", "set", device, "down"], check=True)
+
+
+def call(count):
+    """Round trips of so many packets of 160 bytes, 20 ms apart, in milliseconds and in order; None where one was lost."""
+    sent, took = {}, {}
+    with udp() as sock:
+        sock.connect((FAR, 5202))
+        sock.setblocking(False)
+        start = time.monotonic()
+        while (now := time.monotonic()) < start + count * 0.02 + 1.5 and len(took) < count:
+            number = len(sent)
+            if number < count and now >= start + number * 0.02:
+                sent[number] = now
+                try:
+                    sock.send(struct.pack("!I", number) + bytes(156))
+                except OSError:
+                    pass
+            try:
+                number = struct.unpack("!I", sock.recv(2000)[:4])[0]
+                took.setdefault(number, (time.monotonic() - sent[number]) * 1000)
+            except BlockingIOError:
+                time.sleep(0.001)
+    return [took.get(number) for number in range(count)]
+
+
+def lost(delays):
+    return sum(delay is None for delay in delays)
+
+
+def percentile(delays, share):
+    came = sorted(delay for delay in delays if delay is not None)
+    return came[min(len(came) - 1, int(len(came) * share))] if came else float("inf")
+
+
+def rate(seconds, settle=1.0):
+    """Mbit/s of one download, after it has settled."""
+    with connect() as connection:
+        connection.sendall(b"s")
+        count, begun = 0, None
+        start = time.monotonic()
+        while (now := time.monotonic()) < start + settle + seconds:
+            data = connection.recv(262144)
+            if now >= start + settle:
+                begun = begun or now
+                count += len(data)
+        return count * 8e-6 / (now - begun)
+
+
+def beside_a_download(what):
+    """What it returns, during a download."""
+    import threading
+
+    going = threading.Event()
+    going.set()
+
+    def carry():
+        with connect() as connection:
+            connection.sendall(b"s")
+            while going.is_set() and connection.recv(262144):
+                pass
+
+    thread = threading.Thread(target=carry)
+    thread.start()
+    time.sleep(1)
+    result = what()
+    going.clear()
+    thread.join()
+    return result

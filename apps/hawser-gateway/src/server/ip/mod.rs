@@ -23,6 +23,11 @@ use crate::pools::{Lease, PoolError, Pools};
 
 pub(super) use tunnel::serve;
 
+/// Bytes of a TCP header without options.
+const TCP_HEADER: usize = 20;
+/// Packets of a tunnel, in bytes: at least what IPv6 asks for, at most the MTU of the device behind the gateway.
+const LEAST_ROOM: usize = 1_280;
+const MOST_ROOM: usize = 1_400;
 /// Answers to packets that are not allowed, for each client and second.
 const ANSWERS_PER_SECOND: u64 = 100;
 
@@ -112,7 +117,8 @@ impl IpNetwork {
             return count(&network.counters.unknown);
         };
         count(&network.counters.down);
-        client.send(network.started.elapsed(), bytes, &packet);
+        let clamped = clamp(bytes, &packet, client.sender.room());
+        client.send(network.started.elapsed(), clamped.as_deref().unwrap_or(bytes), &packet);
     }
 
     /// What has been counted.
@@ -175,14 +181,15 @@ impl IpNetwork {
             return client.refuse(network.started.elapsed(), bytes, &packet);
         }
         count(&network.counters.up);
-        network.device.send(bytes);
+        let clamped = clamp(bytes, &packet, client.sender.room());
+        network.device.send(clamped.as_deref().unwrap_or(bytes));
     }
 }
 
 impl IpClient {
     fn send(&self, now: std::time::Duration, bytes: &[u8], packet: &Packet) {
-        let class = self.flows.lock().unwrap_or_else(PoisonError::into_inner).class(now, bytes, packet);
-        self.sender.send(bytes, &crate::datagrams::info(class));
+        let verdict = self.flows.lock().unwrap_or_else(PoisonError::into_inner).judge(now, bytes, packet);
+        self.sender.send(bytes, &verdict);
     }
 
     /// Tells the client that a packet goes nowhere, so often and no more.
@@ -203,6 +210,13 @@ impl IpClient {
             self.send(now, &answer, &packet);
         }
     }
+}
+
+/// A SYN that asks for segments that fit a datagram with so much room; `None` of all others.
+fn clamp(bytes: &[u8], packet: &Packet, room: usize) -> Option<Vec<u8>> {
+    let headers = packet.payload + TCP_HEADER;
+    let most = u16::try_from(room.clamp(LEAST_ROOM, MOST_ROOM).saturating_sub(headers)).unwrap_or(u16::MAX);
+    packet::clamp_mss(bytes, packet, most)
 }
 
 fn count(counter: &AtomicU64) {

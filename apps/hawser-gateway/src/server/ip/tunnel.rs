@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use h3::error::StreamError;
 use hawser_masque::ip::{self, PrefixEntry, Route};
+use hawser_masque::order;
 use hawser_masque::status::{ProxyError, ProxyStatus};
 use http::Response;
 
@@ -24,6 +25,7 @@ pub(in crate::server) async fn serve(
     gateway: &Arc<Inner>,
     client: &Client,
     user: &Arc<User>,
+    numbers: bool,
     mut stream: Stream,
 ) {
     let Some(network) = &gateway.config.ip else {
@@ -31,7 +33,7 @@ pub(in crate::server) async fn serve(
         return refuse(&mut stream, &ProxyStatus::new(ProxyError::HttpRequestDenied, details)).await;
     };
     let Some(_permit) = admit(user, &mut stream).await else { return };
-    if let Err(error) = carry(gateway, network, client, user, stream).await {
+    if let Err(error) = carry(gateway, network, client, user, numbers, stream).await {
         tracing::info!(user = user.name, %error, "an IP tunnel ended");
     }
 }
@@ -41,15 +43,17 @@ async fn carry(
     network: &IpNetwork,
     client: &Client,
     user: &User,
+    numbers: bool,
     mut stream: Stream,
 ) -> Result<(), StreamError> {
     // Before the answer, so that nothing is lost that comes right behind it.
     let (flow_sender, flow_receiver) = client.flows.open(stream.id());
-    let response = Response::builder().header("capsule-protocol", "?1").body(());
-    stream.send_response(response.unwrap_or_default()).await?;
+    let response = Response::builder().header("capsule-protocol", "?1");
+    let response = if numbers { response.header(order::FIELD, order::FIELD_VALUE) } else { response };
+    stream.send_response(response.body(()).unwrap_or_default()).await?;
     let (outgoing, incoming) = stream.split();
-    let (sender, mut writer) = IpSender::new(outgoing, flow_sender);
-    let mut receiver = IpReceiver::new(incoming, flow_receiver);
+    let (sender, mut writer) = IpSender::new(outgoing, flow_sender, client.connection.clone(), numbers);
+    let mut receiver = IpReceiver::new(incoming, flow_receiver, numbers);
     let talk = async {
         let wanted = wanted(&mut receiver).await;
         let addresses: Vec<IpAddr> = wanted.iter().map(|entry| entry.address).collect();

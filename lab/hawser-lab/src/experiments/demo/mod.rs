@@ -19,16 +19,20 @@ mod file;
 mod interrupt;
 pub mod link_quality;
 mod live;
+mod live_page;
 pub mod mptcp;
 pub mod report;
 pub mod run_result;
 mod server;
 mod stage;
 pub mod text;
+pub mod trace;
 pub mod verdict;
 mod watch;
 
+use std::cell::OnceCell;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -43,6 +47,7 @@ use interrupt::Interrupt;
 use run_result::{Carrier, Outcome, Run};
 use server::{FileServer, Helper};
 use stage::Stage;
+use trace::TraceReport;
 use verdict::Verdict;
 use watch::{Ended, Task};
 
@@ -70,6 +75,8 @@ pub struct Options {
     pub loopback: bool,
     /// A run that takes longer is stopped.
     pub limit: Duration,
+    /// Where this host shows the server's status page meanwhile.
+    pub http: Option<SocketAddr>,
     /// More options for `hawser get` and `hawser serve`, for those who try out schedulers.
     pub transport: Vec<String>,
 }
@@ -97,6 +104,9 @@ pub struct Results {
     pub runs: Vec<Run>,
     /// Who won.
     pub verdict: Verdict,
+    /// Gaps in Hawser's run and their causes, if its traces could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceReport>,
 }
 
 /// Plays everything, prints the table, writes the report.
@@ -117,7 +127,12 @@ pub fn play(options: &Options) -> Result<Results, DemoError> {
     let folder = tempfile::Builder::new().prefix("hawser-demo-").tempdir();
     let folder = folder.map_err(DemoError::io("making a folder for the files"))?;
     let file = RandomFile::create(&folder.path().join("public"), options.bytes, scenario.seed)?;
-    let server = FileServer::start(&stage, options, folder.path(), &file)?;
+    let page = options.http.map(|address| live_page::carry(&stage, address)).transpose()?;
+    let server = FileServer::start(&stage, options, folder.path(), &file, page)?;
+    if let Some(address) = options.http {
+        let path = FileServer::page_path(folder.path()).unwrap_or_default();
+        println!("Live: http://{address}{path}");
+    }
     stage.connect(server.listening())?;
 
     let player = Player {
@@ -127,8 +142,10 @@ pub fn play(options: &Options) -> Result<Results, DemoError> {
         folder: folder.path(),
         file: &file,
         server: &server,
+        trace: OnceCell::new(),
     };
     let runs = player.all(&interrupt)?;
+    let trace = player.trace.into_inner();
     let verdict = Verdict::of(&runs);
     let results = Results {
         environment,
@@ -141,6 +158,7 @@ pub fn play(options: &Options) -> Result<Results, DemoError> {
         definitions: text::DEFINITIONS,
         runs,
         verdict,
+        trace,
     };
     conclude(&results, &scenario, &options.output)?;
     Ok(results)
@@ -200,6 +218,9 @@ fn conclude(results: &Results, scenario: &Scenario, output: &Path) -> Result<(),
     hawser_files::write(&page, report::page(results, scenario).as_bytes())
         .map_err(DemoError::write(&page))?;
     println!("Report: {}\nNumbers: {}", page.display(), json.display());
+    if results.trace.is_some() {
+        println!("Trace: {}", output.join(trace::PAGE).display());
+    }
     Ok(())
 }
 
@@ -211,9 +232,32 @@ struct Player<'a> {
     folder: &'a Path,
     file: &'a RandomFile,
     server: &'a FileServer,
+    /// What the traces of Hawser's run say.
+    trace: OnceCell<TraceReport>,
 }
 
 impl Player<'_> {
+    /// The client's traces of one run.
+    fn traces(&self, carrier: &Carrier) -> PathBuf {
+        let links: Vec<String> =
+            links_of(carrier, self.scenario).iter().map(|link| link.to_string()).collect();
+        self.folder.join(format!("traces-{}", links.join("-")))
+    }
+
+    /// Looks at the traces of Hawser's run.
+    fn study(&self, carrier: &Carrier) {
+        let link = |(index, link): (usize, &hawser_scenario::ScenarioLink)| {
+            Some((self.stage.client_address(index)?, link.name.clone()))
+        };
+        let names: Vec<(String, String)> = self.scenario.links.iter().enumerate().filter_map(link).collect();
+        let folders = (self.traces(carrier), server::traces(self.folder));
+        let folders = (folders.0.as_path(), folders.1.as_path());
+        match trace::view(&self.options.hawser, folders, &self.options.output, &names) {
+            Ok(report) => drop(self.trace.set(report)),
+            Err(reason) => println!("  no trace of it can be shown: {reason}"),
+        }
+    }
+
     fn all(&self, interrupt: &Interrupt) -> Result<Vec<Run>, DemoError> {
         let mut runs = Vec::new();
         for carrier in carriers(self.scenario, self.stage) {
@@ -269,6 +313,9 @@ impl Player<'_> {
             Ended::Failed { reason } => Outcome::Failed { reason },
         };
         let _ = (fs::remove_file(&target), fs::remove_file(partial(&target)));
+        if carrier == Carrier::Hawser {
+            self.study(&carrier);
+        }
         Ok(Run {
             label,
             carrier,
@@ -281,6 +328,8 @@ impl Player<'_> {
     fn hawser(&self, carrier: &Carrier, target: &Path) -> Command {
         let mut command = self.stage.command(Host::Client, &self.options.hawser);
         command.args(["get", "--json", "--bins", "--pin", self.server.pin()]).args(&self.options.transport);
+        // All runs write traces, so that none has it easier.
+        command.arg("--qlog").arg(self.traces(carrier));
         for link in links_of(carrier, self.scenario) {
             command.args(["--path", &self.stage.path(link)]);
         }

@@ -54,6 +54,11 @@ impl Drop for Helper {
     }
 }
 
+/// Where the server's traces lie.
+pub(crate) fn traces(folder: &Path) -> PathBuf {
+    folder.join("traces")
+}
+
 /// `hawser serve` with the file.
 #[derive(Debug)]
 pub(crate) struct FileServer {
@@ -69,12 +74,16 @@ impl FileServer {
         options: &Options,
         folder: &Path,
         file: &RandomFile,
+        page: Option<SocketAddr>,
     ) -> Result<Self, DemoError> {
         const NAME: &str = "`hawser serve`";
         let state: PathBuf = folder.join("identity");
         let mut command = stage.command(Host::Server, &options.hawser);
         command.arg("serve").arg(file.folder()).args(["--json", "--listen", &stage.listen().to_string()]);
-        command.arg("--state").arg(state).args(&options.transport);
+        command.arg("--state").arg(state).arg("--qlog").arg(traces(folder)).args(&options.transport);
+        if let Some(page) = page {
+            command.args(["--status-http", &page.to_string()]);
+        }
         let (process, line) = Helper::start(command, NAME, &folder.join("server.log"))?;
         let announced = || {
             let value: serde_json::Value = serde_json::from_str(&line).ok()?;
@@ -86,6 +95,13 @@ impl FileServer {
             DemoError::Server { name: NAME, message }
         })?;
         Ok(Self { _process: process, listening, pin })
+    }
+
+    /// The path of its status page, which has a token.
+    pub(crate) fn page_path(folder: &Path) -> Option<String> {
+        let log = fs::read_to_string(folder.join("server.log")).ok()?;
+        let url = log.split("status page: http://").nth(1)?.split_whitespace().next()?;
+        url.find('/').map(|begin| url[begin..].to_owned())
     }
 
     /// Where it listens.

@@ -1,8 +1,11 @@
 //! Where the scenario is played: in network namespaces, or on loopback.
 
 use std::ffi::OsStr;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
 
 use hawser_emu::{
     Direction, Emulation, EmulationStats, Host, LoopbackRelay, SERVER_ADDRESS, Scenario, check_host,
@@ -13,6 +16,9 @@ use super::run_result::LinkSample;
 
 /// Port of the server in its namespace.
 const PORT: u16 = 4433;
+
+/// Makes a connection.
+pub(crate) type Connector = Box<dyn Fn() -> io::Result<TcpStream> + Send>;
 
 /// The two hosts and their links.
 #[derive(Debug)]
@@ -90,6 +96,44 @@ impl Stage {
             Self::Loopback { relay: Some(relay), .. } => relay.client_address(link).to_string(),
             Self::Loopback { relay: None, .. } => String::new(),
         }
+    }
+
+    /// The client's address on a link, as traces have it.
+    pub(crate) fn client_address(&self, link: usize) -> Option<String> {
+        match self {
+            Self::Namespaces(emulation) => {
+                let name = *emulation.link_names().get(link)?;
+                Some(emulation.addresses(name).ok()?.client().to_string())
+            }
+            Self::Loopback { relay: Some(relay), .. } => Some(relay.client_address(link).to_string()),
+            Self::Loopback { relay: None, .. } => None,
+        }
+    }
+
+    /// Makes TCP connections to an address of the server's host, as from there.
+    pub(crate) fn connector(&self, address: SocketAddr) -> Result<Connector, DemoError> {
+        type Asked = mpsc::Sender<io::Result<TcpStream>>;
+        let (ask, asked) = mpsc::channel::<Asked>();
+        // A thread is in the namespace of the thread that starts it.
+        let start = move || {
+            thread::spawn(move || {
+                for answer in asked {
+                    let _ = answer.send(TcpStream::connect(address));
+                }
+            });
+        };
+        match self {
+            Self::Namespaces(emulation) => emulation
+                .run_on(Host::Server, start)
+                .map_err(DemoError::io("entering the server's namespace"))?,
+            Self::Loopback { .. } => start(),
+        }
+        let gone = || io::Error::from(io::ErrorKind::NotConnected);
+        Ok(Box::new(move || {
+            let (answer, answered) = mpsc::channel();
+            ask.send(answer).map_err(|_| gone())?;
+            answered.recv().map_err(|_| gone())?
+        }))
     }
 
     /// Whether TCP, and so MPTCP, can pass.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hawser_policy::{SchedulerInit, Time};
+use hawser_policy::{Parameters, SchedulerInit, Time};
 use hawser_sched::{FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
@@ -12,25 +12,21 @@ use crate::experiments::verify::{Measured, Request};
 /// When the links of the scenario swap their rates.
 const SWING: Time = Time::from_secs(15);
 
-/// What has a log of what it learnt.
-const SYSTEM: &str = "ftrl-wrr";
-
-/// The name under which a scheduler with a log is registered.
-const LOGGED: &str = "ftrl-wrr-with-log";
-
 /// Seconds until the reset, and steps until the center crossed one half. Only FTRL-WRR has a log of what it learnt; anything
 /// else never resets.
 pub(super) fn reset(request: &Request<'_>) -> Result<Measured, String> {
-    if request.policy != SYSTEM {
+    // With or without parameters.
+    if request.policy.split(',').next() != Some(FtrlWrr::NAME) {
         return Err(format!("{} does not learn shares", request.policy));
     }
     let log = FtrlWrrLog::default();
     let mut registry = (**request.registry).clone();
     let noted = log.clone();
-    registry.add_scheduler(LOGGED, move |init: &SchedulerInit| {
-        Box::new(FtrlWrr::new(FtrlWrrParameters::default(), init.seed).with_log(noted.clone()))
+    registry.add_scheduler_with(FtrlWrr::info(), move |init: &SchedulerInit, parameters: &Parameters| {
+        let parameters = FtrlWrrParameters::read(parameters);
+        Box::new(FtrlWrr::new(parameters, init.seed).with_log(noted.clone()))
     });
-    let scenario = request.scenario(&[format!("{}={LOGGED}", request.key)])?;
+    let scenario = request.scenario(&[request.chosen()])?;
     let simulation = Simulation::new(&scenario, &Arc::new(registry), Options::default());
     let outcome = simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
     let records = records(&log);

@@ -29,11 +29,14 @@ fn view(paths: &[PathView], now: Time) -> SendView<'_> {
     SendView { now, paths, queue, segments: &() }
 }
 
+/// Packets of one decision that are sent: a policy without turns hands out all there is.
+const MOST_PACKETS: u64 = 10_000;
+
 /// Asks once, sends what is decided packet by packet, and gives the paths of these.
 fn send(scheduler: &mut dyn Scheduler, paths: &[PathView], now: Time, draws: &mut Vec<u32>) {
     let Decision::Send(sent) = scheduler.schedule(&view(paths, now), &mut Commands::new()) else { return };
     let size = paths.iter().find(|path| path.id == sent.path).map_or(1, |path| path.max_datagram_size);
-    for _ in 0..sent.max_bytes / u64::from(size) {
+    for _ in 0..(sent.max_bytes / u64::from(size)).min(MOST_PACKETS) {
         draws.push(sent.path.0);
         scheduler.on_event(
             &Event::Sent(&PacketSent {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hawser_policy::Registry;
+use hawser_policy::{PolicyKind, Registry};
 use hawser_scenario::Scenario;
 
 use super::figure::Figure;
@@ -23,6 +23,8 @@ pub struct List {
     pub source: String,
     /// What is verified.
     pub system: System,
+    /// What its runs use where nobody chooses, in place of today's defaults: what a published system was compared with.
+    pub defaults: Vec<(PolicyKind, String)>,
     /// Policies that the file names, with what they need besides.
     pub policies: Vec<NamedPolicy>,
     /// What has to be run.

@@ -8,6 +8,7 @@ mod text;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use hawser_policy::PolicyKind;
 use toml::Spanned;
 
 use super::error::{ListError, VerifyError, unknown};
@@ -80,6 +81,7 @@ impl Lines<'_> {
 
 fn build(text: ListText, file: &str, known: Known, lines: Lines<'_>) -> Result<List> {
     let system = at(&text.system, system(text.system.get_ref()))?;
+    let defaults = defaults(&text)?;
     let (mut policies, compare) = runs::policies(&text, &system, lines)?;
     let all = runs::all(&text, &compare, &mut policies, &system, known, lines)?;
     let groups = groups(&text, &compare, &all, &policies)?;
@@ -92,6 +94,7 @@ fn build(text: ListText, file: &str, known: Known, lines: Lines<'_>) -> Result<L
         title: text.title,
         source: text.source,
         system,
+        defaults,
         policies,
         runs: all,
         items,
@@ -108,6 +111,17 @@ fn system(table: &BTreeMap<String, String>) -> std::result::Result<System, Strin
                 .to_owned(),
         ),
     }
+}
+
+/// `congestion = "cubic"`: what is used where nobody chooses.
+fn defaults(text: &ListText) -> Result<Vec<(PolicyKind, String)>> {
+    let read = |(field, name): (&Spanned<String>, &String)| {
+        let kind = PolicyKind::ALL.into_iter().find(|kind| kind.field() == field.get_ref());
+        let known = PolicyKind::ALL.into_iter().map(PolicyKind::field);
+        let kind = kind.ok_or_else(|| unknown("kind of policy", field.get_ref(), known));
+        Ok((at(field, kind)?, name.clone()))
+    };
+    text.defaults.iter().map(read).collect()
 }
 
 /// The groups of the file, and the lists of policies that are compared, which are groups as well.

@@ -68,6 +68,11 @@ impl Verification {
             scenarios: scenarios.canonicalize().unwrap_or(scenarios),
             ..settings
         };
+        let mut registry = registry;
+        for (kind, name) in &list.defaults {
+            let chosen = Arc::make_mut(&mut registry).choose_default(*kind, name);
+            chosen.map_err(|error| VerifyError::Policy { reason: error.to_string() })?;
+        }
         let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
         let mut verification = Verification {
             cells: cells(&list, &settings),

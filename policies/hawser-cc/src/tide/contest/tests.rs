@@ -78,3 +78,33 @@ fn a_dip_without_acknowledgements_ends() {
     assert_eq!(contest.on_ack(Time::from_secs(10), Time::ZERO, 1e6, 0.1, 0.04), None);
     assert_eq!(contest.dip_window(), None);
 }
+
+/// A flow that reacts to losses alone fills the queue until it overflows.
+#[test]
+fn a_long_queue_that_becomes_short_and_stays_so_is_nobody_elses() {
+    let release = |queue: f64, longest: f64| {
+        let mut contest = Contest::new(Time::ZERO);
+        contest.enter(Time::ZERO);
+        let far = Time::from_secs(1);
+        (0..60u64).find_map(|round| {
+            let seen = seen(far + RTT.saturating_mul(round as u32), queue);
+            contest.next_check = Time::FAR_FUTURE;
+            contest.on_shared_round(&seen, longest, 0.07, false)
+        })
+    };
+    assert_eq!(release(0.06, 0.3), Some(Release::Held));
+    assert_eq!(release(0.1, 0.3), None);
+    // Not where it cannot be longer.
+    assert_eq!(release(0.06, 0.08), None);
+    assert_eq!(release(0.0, 0.08), Some(Release::Room));
+}
+
+#[test]
+fn whether_it_had_the_path_is_known_after_a_dip_that_found_nobody() {
+    let (mut contest, mut now) = (Contest::new(Time::ZERO), Time::ZERO);
+    assert_eq!(dip(&mut contest, &mut now, 0.09), Some(Verdict::Shared));
+    contest.is_contested(Verdict::Shared, now, RTT, REST);
+    assert!(!contest.had_path());
+    assert_eq!(dip(&mut contest, &mut now, 0.0), Some(Verdict::Own));
+    assert!(contest.had_path());
+}

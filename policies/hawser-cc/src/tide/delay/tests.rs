@@ -34,10 +34,18 @@ fn without_receive_times_the_queue_is_what_the_round_trip_has_more_than_the_leas
 fn a_queue_on_the_way_back_belongs_to_the_base() {
     // The clocks differ by a second; 20 ms forward. From then on acknowledgements wait 200 ms.
     let mut acks = vec![heard(0, 40, Some(1_020))];
-    acks.extend((1..100).map(|at| heard(at * 10, 240, Some(1_020))));
+    acks.extend((1..200).map(|at| heard(at * 10, 240, Some(1_020))));
     let delay = delay_after(&acks);
     assert!(delay.queue() < 1e-9, "{delay:?}");
     assert!(delay.base().is_some_and(|base| (base - 0.24).abs() < 1e-3), "{delay:?}");
+}
+
+/// A window for the time that acknowledgements were held back overflows the queue when they come.
+#[test]
+fn a_pause_on_the_way_back_is_nothing_to_fill() {
+    let mut acks: Vec<Ack> = (0..50).map(|at| heard(at * 10, 40, Some(1_020))).collect();
+    acks.extend((50..80).map(|at| heard(at * 10, 340, Some(1_020))));
+    assert_eq!(delay_after(&acks).base(), Some(0.04));
 }
 
 #[test]

@@ -49,3 +49,19 @@ fn a_rate_that_swings_is_not_steady() {
     assert!(calm.is_steady() && !calm.is_wild());
     assert!(swinging.is_wild(), "{swinging:?}");
 }
+
+/// Another flow takes from it round trip by round trip: it never rises above what it was.
+#[test]
+fn a_rate_that_only_falls_is_pushed_aside_and_not_restless() {
+    let (mut pushed, mut moving) = (RateFilter::default(), RateFilter::default());
+    for round in 0..40u32 {
+        for _ in 0..20 {
+            pushed.on_sample(&sample(u64::from(8_000 / (round + 8)), LimitedBy::Nothing));
+            moving.on_sample(&sample(if round % 4 < 2 { 80 } else { 20 }, LimitedBy::Nothing));
+        }
+        pushed.next_round(true);
+        moving.next_round(true);
+    }
+    assert!(!pushed.is_restless() && !pushed.is_steady(), "{pushed:?}");
+    assert!(moving.is_restless(), "{moving:?}");
+}

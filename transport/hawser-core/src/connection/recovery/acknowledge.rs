@@ -47,6 +47,8 @@ pub(crate) struct AckOutcome {
     pub(crate) congestion_marks: u64,
     /// The path turned out not to carry ECN marks, or the peer to report them wrongly.
     pub(crate) ecn_failed: bool,
+    /// Units of [work](crate::connection::work) that looking for the packets has cost.
+    pub(crate) work: u64,
 }
 
 /// What the walk over the ranges found.
@@ -60,6 +62,7 @@ struct Walk {
     ack_eliciting: bool,
     ecn_marked: u64,
     spurious: u64,
+    work: u64,
     /// The oldest packet that was acknowledged after a later one, and when it left.
     overtaken: Option<(u64, Time)>,
 }
@@ -90,7 +93,7 @@ impl PathRecovery {
         for range in ack.ranges {
             space.check_acknowledged(&range)?;
             let before = acked.len();
-            space.sent.take_range(&range, acked);
+            walk.work += space.sent.take_range(&range, acked);
             for packet in &acked[before..] {
                 self.on_packet_acked(packet, largest_before, now, &mut walk);
             }
@@ -99,7 +102,12 @@ impl PathRecovery {
             }
         }
         let newly_acked = walk.packets > 0 || walk.spurious > 0;
-        let mut outcome = AckOutcome { newly_acked, spurious_losses: walk.spurious, ..AckOutcome::default() };
+        let mut outcome = AckOutcome {
+            newly_acked,
+            spurious_losses: walk.spurious,
+            work: walk.work,
+            ..AckOutcome::default()
+        };
         let raised = largest_before.is_none_or(|largest| ack.largest > largest);
         if raised {
             space.check_acknowledged(&(ack.largest..=ack.largest))?;
@@ -186,7 +194,7 @@ impl PathRecovery {
         now: Time,
         walk: &mut Walk,
     ) {
-        space.take_lost_records(range, |record: LostRecord| {
+        let work = space.take_lost_records(range, |record: LostRecord| {
             walk.spurious += 1;
             self.totals.packets_spurious += 1;
             if record.epoch.is_none() {
@@ -198,6 +206,7 @@ impl PathRecovery {
             self.delivery.on_spurious_loss(bytes, now);
             self.note_spurious(&record, now);
         });
+        walk.work += work;
     }
 
     /// How late packets come that others overtake. `largest_before` was acknowledged before.

@@ -17,6 +17,9 @@ mod tests;
 
 /// Datagrams that the window holds at least, whatever the controller says (RFC 9002 section 7.2).
 const MIN_WINDOW_DATAGRAMS: u64 = 2;
+/// And where many packets are lost although none waits in a queue: with fewer a single loss leaves nothing that would tell of it before
+/// the probe timeout, and that less is sent makes them no rarer. It is what BBR keeps to in any case.
+const MIN_WINDOW_DESPITE_LOSSES: u64 = 4;
 
 /// The present recovery epoch: losses that count as one congestion event.
 #[derive(Clone, Copy, Debug, Default)]
@@ -152,7 +155,7 @@ impl PathRecovery {
             min_rtt: self.rtt.min(),
             reorders: self.reordering.packet_threshold().is_none(),
             one_way_delay: tally.one_way_delay,
-            limited_by: self.limited_by,
+            limited_by: if self.is_refilled_slowly() { LimitedBy::Scheduler } else { self.limited_by },
             delivered: self.delivery.delivered(),
             delivery: tally.delivery,
             ecn_ce: tally.congestion_marks,
@@ -243,7 +246,9 @@ impl PathRecovery {
 
     /// Takes over the controller's window and rate. They are cached because every packet asks for them.
     pub(super) fn refresh_limits(&mut self, now: Time) {
-        let least = MIN_WINDOW_DATAGRAMS * u64::from(self.max_datagram_size);
+        let is_random = self.recent_loss.is_heavy() && !self.rtt.has_queue();
+        let datagrams = if is_random { MIN_WINDOW_DESPITE_LOSSES } else { MIN_WINDOW_DATAGRAMS };
+        let least = datagrams * u64::from(self.max_datagram_size);
         let refill = self.refill_bounds(now);
         let allowed = refill.map_or(u64::MAX, |(_, in_flight)| in_flight);
         self.window = self.controller.window().min(allowed).max(least);

@@ -27,6 +27,9 @@ const WHOLE_FLIGHT: usize = 10;
 
 /// For how many round trips after an outage the rate is bounded.
 const REFILL_ROUND_TRIPS: u32 = 16;
+/// And where outages come so often that they cut that short, at most: what the bound lets through beyond what the path carries is in
+/// its queue when the next one comes.
+const LONGEST_REFILL: u32 = 64;
 
 /// What is known of silences of a path.
 #[derive(Clone, Debug, Default)]
@@ -52,16 +55,18 @@ struct Refill {
     rate: Rate,
     began: Time,
     round_trip: Duration,
+    /// For so many of these.
+    round_trips: u32,
 }
 
 impl Refill {
     fn is_over(&self, now: Time) -> bool {
-        now.since(self.began) >= self.round_trip * REFILL_ROUND_TRIPS
+        now.since(self.began) >= self.round_trip * self.round_trips
     }
 
     /// It grows with time, to twice the rate in the end: the path may carry more than was seen.
     fn bound(&self, now: Time) -> Rate {
-        let end = (self.round_trip * REFILL_ROUND_TRIPS).as_micros().max(1) as u64;
+        let end = (self.round_trip * self.round_trips).as_micros().max(1) as u64;
         let passed = (now.since(self.began).as_micros() as u64).min(end);
         self.rate.scaled(end + passed, end)
     }
@@ -145,16 +150,19 @@ impl PathRecovery {
     fn refill(&mut self, now: Time) {
         let round_trip = self.rtt.smoothed().max(Duration::from_micros(1));
         let quarter = Rate::from_bytes_over(self.controller.window() / 4, round_trip);
-        let before = self.silences.refill.map(|refill| refill.rate);
-        let rate = quarter.max(self.delivery.max_rate().max(before).unwrap_or(quarter));
-        self.silences.refill = Some(Refill { rate, began: now, round_trip });
+        let before = self.silences.refill;
+        let rate =
+            quarter.max(self.delivery.max_rate().max(before.map(|refill| refill.rate)).unwrap_or(quarter));
+        let round_trips = before.map_or(REFILL_ROUND_TRIPS, |cut| (cut.round_trips * 2).min(LONGEST_REFILL));
+        self.silences.refill = Some(Refill { rate, began: now, round_trip, round_trips });
     }
 
     /// The rate that pacing may not exceed now, and the bytes that may be in flight: an eighth more than fit at that rate without a
     /// queue, so that little leaves after acknowledgements stop. With the smoothed round trip the bound would grow with the queue that it
-    /// lets through.
+    /// lets through. It grows while the path answers only: in a silence more would leave into it.
     #[inline]
     pub(super) fn refill_bounds(&mut self, now: Time) -> Option<(Rate, u64)> {
+        let now = now.min(self.last_progress);
         self.silences.refill.take_if(|refill| refill.is_over(now));
         let refill = self.silences.refill.as_ref()?;
         let rate = refill.bound(now);
@@ -166,6 +174,13 @@ impl PathRecovery {
             false => self.rtt.min(),
         };
         Some((rate, rate.bytes_in(round_trip) / 8 * 9))
+    }
+
+    /// Whether less may be in flight after an outage than the controller's window allows: it does not grow then, being unused
+    /// (RFC 9002 section 7.8). It would without a bound, since all losses are those of outages.
+    #[inline]
+    pub(super) fn is_refilled_slowly(&self) -> bool {
+        self.silences.refill.is_some() && self.window < self.controller.window()
     }
 
     /// Tells the controller of an outage, of which these losses were found.

@@ -86,6 +86,14 @@ impl Return {
         self.sampled_at = now;
     }
 
+    /// The first sample after a pause. What it was before, of another queue perhaps, would count for longer than the path is in use.
+    #[cold]
+    fn restart(&mut self, now: Time, sample: Duration, variance: Duration) {
+        (self.smoothed, self.variance) = (nanos(sample), nanos(variance));
+        self.min = self.min.min(self.smoothed);
+        self.sampled_at = now;
+    }
+
     fn is_in_use(&self, now: Time) -> bool {
         let silence = now.as_nanos().saturating_sub(self.sampled_at.as_nanos());
         silence <= (STALE_AFTER.as_nanos() as u64).max(self.smoothed * STALE_ROUND_TRIPS)
@@ -186,7 +194,10 @@ impl RttEstimator {
         let adjusted = if sample >= self.min + ack_delay { sample - ack_delay } else { sample };
         match self.known_returns().iter().position(|known| known.path == received_on) {
             Some(at) => {
-                self.returns[at].smooth(now, adjusted);
+                match at == usize::from(self.usual) || self.returns[at].is_in_use(now) {
+                    true => self.returns[at].smooth(now, adjusted),
+                    false => self.returns[at].restart(now, adjusted, self.variance),
+                }
                 self.choose_return(now, at);
             }
             None => self.begin_return(now, adjusted, received_on),

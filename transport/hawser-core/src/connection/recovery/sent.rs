@@ -7,6 +7,7 @@ use hawser_policy::{LimitedBy, Tag, Time};
 
 use super::delivery::DeliveryState;
 use crate::connection::frames::{SentFrame, SentFrames};
+use crate::connection::work::{ENTRY, MOVE};
 
 #[cfg(test)]
 mod tests;
@@ -119,23 +120,28 @@ impl SentPackets {
     }
 
     /// Removes the packets with numbers in `range` and appends them to `taken`: those that were in flight in order of
-    /// their numbers, behind the others.
+    /// their numbers, behind the others. Returns the [work](crate::connection::work) of looking for them, besides that of looking at
+    /// each.
     #[inline]
-    pub(crate) fn take_range(&mut self, range: &RangeInclusive<u64>, taken: &mut Vec<SentPacket>) {
+    pub(crate) fn take_range(&mut self, range: &RangeInclusive<u64>, taken: &mut Vec<SentPacket>) -> u64 {
+        let mut work = 0;
         // Of those that were lost some stay for long, below everything that is still acknowledged.
         if self.ack_only.back().is_some_and(|newest| *range.start() <= newest.packet_number) {
-            self.take_ack_only(range, taken);
+            work += self.take_ack_only(range, taken);
         }
         // Nearly every range but the first was acknowledged before.
         if self.head == self.tail || *range.end() < self.numbers[self.index(self.head)] {
-            return;
+            return work;
         }
         let before = self.in_flight;
         let mut position = self.lower_bound(*range.start());
-        while let Some(found) = self.next_occupied(position) {
-            if self.numbers[self.index(found)] > *range.end() {
+        loop {
+            let found = self.next_occupied(position);
+            // Each step is over 64 of those that are gone already.
+            work += (found.unwrap_or(self.tail).saturating_sub(position)) / 64 * ENTRY;
+            let Some(found) = found.filter(|found| self.numbers[self.index(*found)] <= *range.end()) else {
                 break;
-            }
+            };
             if let Some(packet) = self.vacate(found) {
                 taken.push(packet);
             }
@@ -144,6 +150,7 @@ impl SentPackets {
         if self.in_flight < before {
             self.advance_head();
         }
+        work
     }
 
     /// The oldest packet in flight.
@@ -371,12 +378,15 @@ impl SentPackets {
     }
 
     #[inline(never)]
-    fn take_ack_only(&mut self, range: &RangeInclusive<u64>, taken: &mut Vec<SentPacket>) {
+    fn take_ack_only(&mut self, range: &RangeInclusive<u64>, taken: &mut Vec<SentPacket>) -> u64 {
         let from = self.ack_only.partition_point(|packet| packet.packet_number < *range.start());
         let to = self.ack_only.partition_point(|packet| packet.packet_number <= *range.end());
+        // Those on the shorter side move up.
+        let moved = if from < to { from.min(self.ack_only.len() - to) as u64 } else { 0 };
         if from < to {
             taken.extend(self.ack_only.drain(from..to));
         }
+        moved * MOVE
     }
 
     /// Makes the ring one of `capacity` slots, a power of two that holds all packets with their pages; zero when there are

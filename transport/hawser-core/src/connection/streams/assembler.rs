@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::{Buf, Bytes};
 
-use crate::connection::work::{ENTRY, LOOKUP};
+use crate::connection::work::{ENTRY, LOOKUP, MOVE};
 
 /// Disjoint ranges, over all streams of a connection, that wait for what lies before them. A peer that spreads
 /// single bytes costs us about 150 bytes each; data interleaved over paths of very different delay makes thousands
@@ -234,10 +234,10 @@ impl Assembler {
             let spare = &mut self.spare;
             match previous {
                 Some((_, segment)) if held_to == from => {
-                    segment.end = append(&mut segment.pieces, piece, end, next, spare)
+                    segment.end = append(&mut segment.pieces, piece, end, next, spare, &mut budget.work)
                 }
                 _ if from == self.ready_to => {
-                    self.ready_to = append(&mut self.ready, piece, end, next, spare)
+                    self.ready_to = append(&mut self.ready, piece, end, next, spare, &mut budget.work)
                 }
                 _ => {
                     let mut segment = next.unwrap_or_else(|| {
@@ -347,9 +347,9 @@ impl Assembler {
 
     /// Copies slices of receive buffers together, so that those buffers are freed and small pieces vanish.
     fn compact(&mut self, budget: &mut Budget) {
-        compact_pieces(&mut self.ready);
+        budget.work += compact_pieces(&mut self.ready);
         for segment in self.ahead.values_mut() {
-            compact_pieces(&mut segment.pieces);
+            budget.work += compact_pieces(&mut segment.pieces);
         }
         budget.charged -= std::mem::take(&mut self.charged);
     }
@@ -388,9 +388,11 @@ fn append(
     end: u64,
     next: Option<Segment>,
     spare: &mut Option<VecDeque<Piece>>,
+    work: &mut u64,
 ) -> u64 {
     pieces.push_back(piece);
     let Some(next) = next else { return end };
+    *work += pieces.len().min(next.pieces.len()) as u64 * MOVE;
     *spare = Some(join(pieces, next.pieces)).filter(|emptied| emptied.capacity() <= MAX_SPARE);
     next.end
 }
@@ -425,9 +427,11 @@ fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> usize {
     dropped
 }
 
-fn compact_pieces(pieces: &mut VecDeque<Piece>) {
+/// Returns the [work](crate::connection::work) of it: a unit for each byte that is copied.
+fn compact_pieces(pieces: &mut VecDeque<Piece>) -> u64 {
+    let mut work = ENTRY * (1 + pieces.len() as u64);
     if !pieces.iter().any(|piece| piece.charge > 0) {
-        return;
+        return work;
     }
     let mut block: Vec<u8> = Vec::new();
     let mut compacted = VecDeque::new();
@@ -439,11 +443,13 @@ fn compact_pieces(pieces: &mut VecDeque<Piece>) {
         if settled {
             compacted.push_back(piece);
         } else {
+            work += piece.bytes.len() as u64;
             block.extend_from_slice(&piece.bytes);
         }
     }
     flush(&mut block, &mut compacted);
     *pieces = compacted;
+    work
 }
 
 fn flush(block: &mut Vec<u8>, pieces: &mut VecDeque<Piece>) {

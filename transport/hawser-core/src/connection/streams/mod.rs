@@ -298,6 +298,15 @@ impl Streams {
         self.totals.held
     }
 
+    /// Frees what is held unread: the connection is over, and nobody will read it.
+    pub(crate) fn release_received(&mut self) {
+        for key in self.table.keys() {
+            if let Some(recv) = self.table.recv_mut(key) {
+                recv.release(&mut self.shared);
+            }
+        }
+    }
+
     /// Bytes from the first unread one of each stream to the highest received.
     #[inline]
     pub(crate) fn unread(&self) -> u64 {

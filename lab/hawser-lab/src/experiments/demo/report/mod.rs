@@ -10,6 +10,7 @@ use crate::data::page::svg::escape;
 use crate::experiments::demo::Results;
 use crate::experiments::demo::run_result::{Carrier, Run};
 use crate::experiments::demo::text;
+use crate::experiments::demo::trace::PAGE;
 use charts::{colour, link_colour, rates, shares};
 
 const STYLE: &str = include_str!("style.css");
@@ -27,9 +28,10 @@ pub fn page(results: &Results, scenario: &Scenario) -> String {
         table(results),
         rate_section(results, scenario),
         share_section(results, scenario),
+        gap_section(results),
         circumstances(results),
     ];
-    for section in sections {
+    for section in sections.iter().filter(|section| !section.is_empty()) {
         let _ = writeln!(html, "<section>\n{section}</section>");
     }
     html + "</body>\n</html>\n"
@@ -122,6 +124,31 @@ fn share_section(results: &Results, scenario: &Scenario) -> String {
         let _ = writeln!(html, "<div class=\"wide\">{}</div>", shares(run, scenario, longest));
     }
     html
+}
+
+/// Gaps in Hawser's run and their causes; each leads to the page of its trace.
+fn gap_section(results: &Results) -> String {
+    let Some(report) = &results.trace else { return String::new() };
+    let mut html = format!(
+        "<h2>Gaps in Hawser's run, and why</h2>\n<p class=\"soft\">Times in which no data came in order, from the traces of both \
+         ends. <a href=\"{PAGE}\">The whole trace</a>: paths, sequence against time, losses, windows, the scheduler's choices.</p>\n"
+    );
+    if report.gaps.is_empty() {
+        return html + "<p>None of 40 ms or more.</p>\n";
+    }
+    html.push_str(
+        "<div class=\"wide\"><table class=\"gaps\">\n<thead><tr><th>at</th><th>length</th><th>because</th></tr></thead>\n<tbody>\n",
+    );
+    for gap in &report.gaps {
+        let _ = writeln!(
+            html,
+            "<tr><td><a href=\"{PAGE}#gap={0:.3}\">{0:.2} s</a></td><td>{1:.0} ms</td><td>{2}</td></tr>",
+            gap.from_s,
+            gap.length_ms,
+            escape(&gap.because)
+        );
+    }
+    html + "</tbody></table></div>\n"
 }
 
 fn link_legend(results: &Results, with_capacity: bool) -> String {

@@ -18,6 +18,9 @@ pub(super) struct ListText {
     pub(super) system: Spanned<BTreeMap<String, String>>,
     /// The policy that stands in the system's place as a negative control, unless an item names another.
     pub(super) control: Option<Spanned<String>>,
+    /// What is used by default in its runs, by the field of scenarios.
+    #[serde(default)]
+    pub(super) defaults: BTreeMap<Spanned<String>, String>,
     #[serde(default)]
     pub(super) policies: BTreeMap<Spanned<String>, Value>,
     /// Lists of policies.

@@ -105,6 +105,20 @@ fn the_window_never_falls_below_two_datagrams() {
     assert_eq!(bench.recovery.window(), 2904);
 }
 
+/// Half of the packets are lost, and a round trip takes no longer than ever.
+#[test]
+fn the_window_is_four_datagrams_at_least_where_losses_are_random() {
+    let mut bench = Bench::with(SpaceKind::Application, 100);
+    let mut at = bench.settle_rtt(millis(80));
+    for _ in 0..6 {
+        let first = bench.space.end();
+        bench.send_many(at, 8);
+        at += millis(80);
+        bench.ack(at, &[first + 4..=first + 7]);
+    }
+    assert_eq!(bench.recovery.window(), 4 * u64::from(DATAGRAM));
+}
+
 #[test]
 fn the_pacer_leads_the_window_by_a_quarter() {
     let mut bench = Bench::with(SpaceKind::Application, 100_000);

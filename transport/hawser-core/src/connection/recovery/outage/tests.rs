@@ -1,4 +1,4 @@
-use hawser_policy::{LimitedBy, LossCause};
+use hawser_policy::{LimitedBy, LossCause, Time};
 
 use super::super::testing::{Bench, Call, DATAGRAM, millis, ms};
 
@@ -103,4 +103,57 @@ fn an_old_acknowledgement_ends_no_silence() {
     assert_eq!(bench.lost_numbers(), [3, 4, 5, 6]);
     assert_eq!(bench.losses().len(), 0);
     assert_eq!(outages(&bench).iter().map(|(packets, _)| packets).sum::<u64>(), 4);
+}
+
+/// A path carries 40 packets in a round trip of 80 ms. Then an outage begins, which is found by a probe timeout and ends with the answer to
+/// a probe. Returns when.
+fn after_outage(bench: &mut Bench, start: Time) -> Time {
+    let sent: Vec<u64> = (0..40).map(|_| bench.send(start)).collect();
+    let sent: Vec<_> = sent.into_iter().rev().map(|number| number..=number).collect();
+    bench.ack(start + millis(80), &sent);
+    bench.send_many(start + millis(80), 12);
+    bench.recovery.on_pto(0);
+    bench.recovery.begin_silence(&bench.space);
+    let probe = bench.send(start + millis(400));
+    bench.ack(start + millis(480), &[probe..=probe]);
+    start + millis(480)
+}
+
+#[test]
+fn what_may_leave_does_not_grow_in_a_silence() {
+    let mut bench = Bench::new();
+    let start = bench.settle_rtt(millis(80));
+    let back = after_outage(&mut bench, start);
+    let window = bench.recovery.window();
+    bench.recovery.refresh_limits(back + millis(400));
+    assert_eq!(bench.recovery.window(), window);
+}
+
+/// The second comes before what may leave has grown to all that the controller allows.
+#[test]
+fn after_outages_in_a_row_the_bound_grows_more_slowly() {
+    let mut bench = Bench::new();
+    let mut at = bench.settle_rtt(millis(80));
+    let mut growth = Vec::new();
+    for _ in 0..2 {
+        at = after_outage(&mut bench, at);
+        let (first, _) = bench.recovery.refill_bounds(at).expect("it is bounded");
+        let number = bench.send(at + millis(320));
+        at += millis(400);
+        bench.ack(at, &[number..=number]);
+        let (then, _) = bench.recovery.refill_bounds(at).expect("it is bounded still");
+        growth.push(then.bits_per_second() as f64 / first.bits_per_second() as f64 - 1.0);
+    }
+    assert!(growth[0] > 0.2 && growth[1] < growth[0] * 0.6, "{growth:?}");
+}
+
+#[test]
+fn a_window_of_which_less_may_be_used_does_not_grow() {
+    let mut bench = Bench::new();
+    let start = bench.settle_rtt(millis(80));
+    let back = after_outage(&mut bench, start);
+    bench.clear();
+    let number = bench.send(back);
+    bench.ack(back + millis(80), &[number..=number]);
+    assert!(bench.acks()[0].limited_by.leaves_window_unused(), "{:?}", bench.acks()[0]);
 }

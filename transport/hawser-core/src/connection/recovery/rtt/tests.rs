@@ -101,6 +101,21 @@ fn a_rare_return_path_moves_nothing_but_the_probe_timeout() {
     assert!(rtt.round_trip_bound() < millis(22), "{:?}", rtt.round_trip_bound());
 }
 
+/// With a queue, acknowledgements by way of another path took 200 ms; when they come that way again, now and then, there is none.
+#[test]
+fn a_return_path_that_was_left_for_long_begins_again() {
+    let mut rtt = RttEstimator::new(OWN, millis(333), millis(25));
+    for n in 0..100 {
+        let path = if n % 2 == 0 { OWN } else { OTHER };
+        rtt.on_sample(ms(n * 10), millis(if path == OWN { 40 } else { 200 }), Duration::ZERO, path);
+    }
+    for n in 200..300 {
+        rtt.on_sample(ms(n * 10), millis(40), Duration::ZERO, OWN);
+    }
+    rtt.on_sample(ms(3_000), millis(45), Duration::ZERO, OTHER);
+    assert!(rtt.round_trip_bound() < millis(50), "{:?}", rtt.round_trip_bound());
+}
+
 /// The one estimator of RFC 9002 would take about as many to follow.
 #[test]
 fn another_return_path_takes_over_within_nine_samples() {

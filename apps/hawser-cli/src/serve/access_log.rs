@@ -1,0 +1,107 @@
+//! A line for each request: for people, or for programs.
+
+use std::net::SocketAddr;
+
+use clap::ValueEnum;
+use hawser::Printable;
+use serde::Serialize;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+
+use crate::output::Output;
+use crate::units;
+
+/// How requests are logged.
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AccessLog {
+    /// A line of text with the time in UTC
+    #[default]
+    Text,
+    /// A JSON object in a line
+    Json,
+    /// Nothing
+    None,
+}
+
+/// A request and what became of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Entry<'a> {
+    pub(super) remote: SocketAddr,
+    pub(super) method: &'a str,
+    pub(super) path: &'a str,
+    pub(super) status: u16,
+    /// Of the file, whichever way it went.
+    pub(super) bytes: u64,
+    pub(super) seconds: f64,
+    /// Why it was broken off, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) broken_off: Option<String>,
+}
+
+/// An entry with its time.
+#[derive(Serialize)]
+struct Timed<'a> {
+    time: &'a str,
+    #[serde(flatten)]
+    entry: &'a Entry<'a>,
+}
+
+impl AccessLog {
+    /// Logs a request on standard error.
+    pub(super) fn write(self, entry: &Entry<'_>, output: Output) {
+        let line = match self {
+            AccessLog::None => return,
+            AccessLog::Text => text(&now(), entry),
+            AccessLog::Json => serde_json::to_string(&Timed { time: &now(), entry }).unwrap_or_default(),
+        };
+        output.remark(line);
+    }
+}
+
+/// The time of day in UTC (RFC 3339).
+fn now() -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = SystemTime.format_time(&mut Writer::new(&mut text));
+    text
+}
+
+fn text(time: &str, entry: &Entry<'_>) -> String {
+    let end = entry.broken_off.as_ref().map(|reason| format!(" broken off: {reason}")).unwrap_or_default();
+    format!(
+        "{time} {} {} {} {} {} {:.3} s{end}",
+        entry.remote,
+        Printable::new(entry.method),
+        Printable::new(entry.path),
+        entry.status,
+        units::bytes(entry.bytes),
+        entry.seconds
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_the_time_and_json_is_what_programs_read() {
+        let remote = "192.0.2.1:50".parse().unwrap();
+        let entry = Entry {
+            remote,
+            method: "GET",
+            path: "/a\u{1b}\"b",
+            status: 200,
+            bytes: 3,
+            seconds: 0.0125,
+            broken_off: None,
+        };
+        let line = text("2026-01-02T03:04:05Z", &entry);
+        assert!(line.starts_with("2026-01-02T03:04:05Z 192.0.2.1:50 GET /a"), "{line}");
+        assert!(line.ends_with(" 200 3 B 0.013 s") && !line.contains('\u{1b}'), "{line}");
+        let json = serde_json::to_string(&Timed { time: "t", entry: &entry }).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((read["time"].as_str(), read["path"].as_str()), (Some("t"), Some("/a\u{1b}\"b")));
+        assert!(!json.contains('\n') && read.get("broken_off").is_none());
+        assert!(now().ends_with('Z') && now().len() >= 20);
+    }
+}

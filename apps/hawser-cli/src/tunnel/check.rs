@@ -1,0 +1,169 @@
+//! `hawser tunnel check`: what a tunnel would change, and what is missing for it.
+
+use std::fs::OpenOptions;
+use std::sync::Arc;
+
+use clap::Args;
+use hawser_status::Hub;
+use hawser_tunnel::host::netlink::Netlink;
+use hawser_tunnel::host::state::{Found, State};
+use serde::Serialize;
+
+use super::{Choices, NO_PACKETS, STATE_FILE, carries_packets, resolvers};
+use crate::exit::{Exit, Failure};
+use crate::gateway_client::GatewayOptions;
+use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::report::{Channel, print};
+use hawser::Registry;
+
+/// The capability that devices, addresses and routes need (`capabilities(7)`).
+const NET_ADMIN: u32 = 12;
+
+/// Arguments of `hawser tunnel check`: those of the tunnel.
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    gateway: GatewayOptions,
+    #[command(flatten)]
+    choices: Choices,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "what")]
+enum Finding {
+    /// As it has to be.
+    Fine(String),
+    /// It would be changed, and changed back at the end.
+    Change(String),
+    /// There would be no tunnel.
+    Missing(String),
+}
+
+/// Looks, and changes nothing. The gateway is asked if it is named.
+pub(super) async fn run(
+    arguments: Check,
+    registry: &Arc<Registry>,
+    output: Output,
+    interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let choices = &arguments.choices;
+    let mut findings = privileges();
+    findings.extend(machine(choices).await?);
+    let mut dns = choices.dns.clone();
+    if arguments.gateway.is_named() {
+        match arguments
+            .gateway
+            .connect(registry, output, &interrupt, &Hub::new("tunnel", Box::new(|| {})))
+            .await
+        {
+            Ok(gateway) => {
+                let user = &gateway.hello.user;
+                findings
+                    .push(Finding::Fine(format!("the gateway {} knows the key, of {user}", gateway.address)));
+                if !carries_packets(&gateway) {
+                    findings.push(Finding::Missing(NO_PACKETS.to_owned()));
+                }
+                dns = resolvers(choices, &gateway);
+                gateway.close().await;
+            }
+            Err(failure) => findings.push(Finding::Missing(failure.message)),
+        }
+    } else {
+        findings.push(Finding::Missing(
+            "which gateway? HOST[:PORT], or `gateway` in the file of --config".to_owned(),
+        ));
+    }
+    findings.extend(changes(choices, &dns));
+    report(&findings, output)
+}
+
+fn privileges() -> Vec<Finding> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let capabilities = field.and_then(|field| u64::from_str_radix(field.trim(), 16).ok()).unwrap_or(0);
+    let mut findings = vec![if capabilities >> NET_ADMIN & 1 == 1 {
+        Finding::Fine("this process may change devices and routes".to_owned())
+    } else {
+        Finding::Missing(
+            "root or CAP_NET_ADMIN: run it with sudo, or as the service hawser-tunnel".to_owned(),
+        )
+    }];
+    findings.push(match OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
+        Ok(_) => Finding::Fine("there are TUN devices".to_owned()),
+        Err(error) => Finding::Missing(format!(
+            "/dev/net/tun: {error}; `modprobe tun` may help, a container needs the device"
+        )),
+    });
+    findings
+}
+
+async fn machine(choices: &Choices) -> Result<Vec<Finding>, Failure> {
+    let mut findings = Vec::new();
+    let path = choices.run.join(STATE_FILE);
+    match State::look(&path) {
+        Ok(Found::Nothing) => {}
+        Ok(Found::Running(pid)) => {
+            findings.push(Finding::Missing(format!("another tunnel runs, as process {pid}: end it first")));
+        }
+        Ok(Found::LeftBehind) => findings.push(Finding::Change(format!(
+            "{} says that a tunnel before has crashed: what it left behind is undone first (`hawser tunnel --cleanup` does only that)",
+            path.display()
+        ))),
+        Err(error) => findings.push(Finding::Missing(error.to_string())),
+    }
+    let netlink = Netlink::new().map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    if netlink.find(&choices.device).await.is_ok()
+        && State::look(&path).is_ok_and(|found| found == Found::Nothing)
+    {
+        let what =
+            format!("the name {} is taken by another device: choose one with --device", choices.device);
+        findings.push(Finding::Missing(what));
+    }
+    Ok(findings)
+}
+
+fn changes(choices: &Choices, dns: &[std::net::IpAddr]) -> Vec<Finding> {
+    let change = |what: String| Finding::Change(what);
+    let what = if choices.route.is_empty() {
+        "everything but what is on the networks of the links".to_owned()
+    } else {
+        choices.route.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let mut changes = vec![
+        change(format!("a TUN device {} with the addresses that the gateway gives", choices.device)),
+        change(format!("routing table 18450 and rules 18450 to 18452: {what} goes through the tunnel")),
+    ];
+    if !dns.is_empty() {
+        let dns: Vec<String> = dns.iter().map(ToString::to_string).collect();
+        let path = choices.resolv_conf.display();
+        changes.push(change(format!("{path} names {} while the tunnel is there", dns.join(" and "))));
+    }
+    if choices.kill_switch {
+        changes.push(change(
+            "after a crash nothing leaves past the tunnel until it starts again, or --cleanup".to_owned(),
+        ));
+    }
+    changes
+}
+
+fn report(findings: &[Finding], output: Output) -> Result<(), Failure> {
+    if output.json {
+        Channel::Stdout.print(&findings);
+    } else {
+        for finding in findings {
+            match finding {
+                Finding::Fine(what) => print(format_args!("fine     {what}")),
+                Finding::Change(what) => print(format_args!("change   {what}")),
+                Finding::Missing(what) => print(format_args!("missing  {what}")),
+            }
+        }
+    }
+    let missing = findings.iter().filter(|finding| matches!(finding, Finding::Missing(_))).count();
+    match missing {
+        0 => Ok(()),
+        1 => Err(Failure::new(Exit::Failure, "one thing is missing")),
+        many => Err(Failure::new(Exit::Failure, format!("{many} things are missing"))),
+    }
+}

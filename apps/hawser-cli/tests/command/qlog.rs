@@ -1,0 +1,101 @@
+//! `hawser qlog view`: from traces of a simulated drive to a page and the causes of gaps.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::hawser;
+
+/// One link dies for a second while both carry data.
+const SCENARIO: &str = r#"
+version = 1
+name = "gap"
+duration = "3 s"
+[[link]]
+name = "a0"
+rate = "5 Mbit/s"
+delay = "10 ms"
+queue = "50 kB"
+[[link]]
+name = "b0"
+rate = "5 Mbit/s"
+delay = "20 ms"
+queue = "50 kB"
+outage = { every = "60 s", duration = "1 s", offset = "1500 ms" }
+"#;
+
+/// The traces of the client and of the server.
+fn traces(folder: &Path) -> (PathBuf, PathBuf) {
+    fs::write(folder.join("gap.toml"), SCENARIO).unwrap();
+    let run = hawser(["sim", "run", "gap.toml", "--qlog", "traces"]).current_dir(folder).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let files = fs::read_dir(folder.join("traces")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files.collect();
+    files.sort();
+    (files[0].clone(), files[1].clone())
+}
+
+/// The exit code, what was printed, and what was said.
+fn view(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = hawser(["qlog", "view"]).args(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn gaps_of_a_simulated_drive_have_causes_and_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (client, server) = traces(folder.path());
+    let (code, said, remarks) = view(
+        folder.path(),
+        &[client.to_str().unwrap(), "--json", "--out", "p.html", "--name", "10.1.0.2=b0"],
+    );
+    assert_eq!(code, 0, "{remarks}");
+    let summary: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        summary["files"].as_array().unwrap().len(),
+        2,
+        "the other end is found by its name: {summary}"
+    );
+    assert_eq!(summary["receiver"], "client");
+    let gaps = summary["gaps"].as_array().unwrap();
+    let silent = gaps.iter().find(|gap| gap["cause"] == "path_silent").unwrap_or_else(|| panic!("{gaps:#?}"));
+    assert!(silent["because"].as_str().unwrap().contains("path 1 (b0) fell silent"), "{silent}");
+    assert!((1.4..1.8).contains(&silent["from_s"].as_f64().unwrap()), "{silent}");
+    let page = fs::read_to_string(folder.path().join("p.html")).unwrap();
+    assert!(page.contains("path 1 (b0)") && !page.contains("https://"));
+
+    // The sender alone knows losses, the receiver alone what came late.
+    fs::rename(&server, folder.path().join("sender.sqlog")).unwrap();
+    let (code, said, _) = view(folder.path(), &[client.to_str().unwrap(), "--json", "--out", "q.html"]);
+    let alone: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, &alone["paths"][0]["lost"]), (0, &Value::Null));
+    assert!(alone["gaps"].as_array().unwrap().iter().any(|gap| gap["cause"] == "path_silent"), "{alone}");
+    let (code, said, _) = view(folder.path(), &["sender.sqlog", "--at", "1.6"]);
+    assert!(code == 0 && said.contains("fell silent") && said.contains("are acknowledged"), "{said}");
+    assert!(!folder.path().join("sender.html").exists(), "an answer needs no page");
+}
+
+#[test]
+fn files_that_are_cut_off_or_something_else_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let (client, _) = traces(at);
+    let whole = fs::read(&client).unwrap();
+    fs::write(at.join("cut.sqlog"), &whole[..whole.len() / 2]).unwrap();
+    let (code, said, remarks) = view(at, &["cut.sqlog"]);
+    assert!(code == 0 && said.contains("MiB in order at the client"), "{said}{remarks}");
+    assert!(remarks.contains("cut.sqlog: the file is cut off; it is read up to there"), "{remarks}");
+    assert!(at.join("cut.html").is_file());
+    fs::write(at.join("page.html"), "<html>").unwrap();
+    for (file, wanted) in [
+        ("page.html", "page.html: this is no qlog: it begins with \"<html>\""),
+        ("none.sqlog", "cannot read none.sqlog"),
+    ] {
+        let (code, _, said) = view(at, &[file]);
+        assert!(code != 0 && said.contains(wanted), "{said}");
+    }
+    let (code, _, said) = view(at, &["cut.sqlog", "--name", "wlan0"]);
+    assert!(code == 2 && said.contains("expected ADDRESS=NAME"), "{said}");
+}

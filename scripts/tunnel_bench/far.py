@@ -1,0 +1,56 @@
+"""far.py [ADDRESS]: the host at the far end, at 198.51.100.2 unless it is another one.
+
+TCP and MPTCP, port 5201: the first byte says what is wanted. UDP, port 5202: an echo. A line on standard output when it listens."""
+
+import socket
+import sys
+import threading
+
+ADDRESS = sys.argv[1] if len(sys.argv) > 1 else "198.51.100.2"
+MPTCP = 262
+OBJECT = bytes(20_000)
+
+
+def serve(connection):
+    try:
+        match connection.recv(1):
+            case b"s":  # as much as fits
+                while True:
+                    connection.sendall(bytes(262_144))
+            case b"u":  # how many come, up to the end
+                count = 0
+                while data := connection.recv(262_144):
+                    count += len(data)
+                connection.sendall(b"%d" % count)
+            case b"o":  # an object for each byte
+                connection.sendall(OBJECT)
+                while connection.recv(1):
+                    connection.sendall(OBJECT)
+    except OSError:
+        pass
+    connection.close()
+
+
+def listener():
+    try:
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MPTCP)
+    except OSError:
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind((ADDRESS, 5201))
+    made.listen(256)
+    return made
+
+
+def accept(made):
+    while True:
+        threading.Thread(target=serve, args=(made.accept()[0],), daemon=True).start()
+
+
+threading.Thread(target=accept, args=(listener(),), daemon=True).start()
+echo = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+echo.bind((ADDRESS, 5202))
+print("listening", flush=True)
+while True:
+    data, peer = echo.recvfrom(65_536)
+    echo.sendto(data, peer)

@@ -1,0 +1,231 @@
+"""near.py FAR KIND SECONDS ROW...: what a host sees of its links; a JSON line {"row", "value", ...} for each row.
+
+KIND is tcp or mptcp. Rows: down-N and up-N, so many connections, with pings next to N = 4; call; page; silent: the longest stretch without a
+byte during downloads over the time in which the scenario silences a link; unread: what 64 downloads that nobody reads leave to another."""
+
+import json
+import socket
+import struct
+import sys
+import threading
+import time
+
+FAR, KIND, SECONDS = sys.argv[1], sys.argv[2], float(sys.argv[3])
+MPTCP = 262
+UNREAD = 64
+OBJECTS = 50
+
+
+def say(row, value, **more):
+    print(json.dumps({"row": row, "value": value, **more}), flush=True)
+
+
+def connect():
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, MPTCP if KIND == "mptcp" else 0)
+    made.settimeout(15)
+    made.connect((FAR, 5201))
+    return made
+
+
+def percentile(values, share):
+    return values[min(len(values) - 1, int(len(values) * share))] if values else None
+
+
+def delays(sock, count, make, number_of):
+    """Sends so many packets, 20 ms apart. Returns the round trips in milliseconds in the order of sending; None where one was lost."""
+    sent, took, start = {}, {}, time.monotonic()
+    sock.settimeout(0.2)
+
+    def receive():
+        while time.monotonic() < start + count * 0.02 + 3 and len(took) < count:
+            try:
+                number = number_of(sock.recv(2_000))
+            except OSError:
+                continue
+            if number in sent and number not in took:
+                took[number] = (time.monotonic() - sent[number]) * 1_000
+
+    thread = threading.Thread(target=receive)
+    thread.start()
+    for number in range(count):
+        time.sleep(max(0, start + number * 0.02 - time.monotonic()))
+        sent[number] = time.monotonic()
+        try:
+            sock.send(make(number))
+        except OSError:
+            pass
+    thread.join()
+    return [took.get(number) for number in range(count)]
+
+
+def ping(count):
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
+    sock.connect((FAR, 0))
+    header = lambda number: struct.pack("!BBHHH", 8, 0, 0, 0, number) + bytes(48)
+    return delays(sock, count, header, lambda data: struct.unpack("!H", data[6:8])[0])
+
+
+def call(count):
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.connect((FAR, 5202))
+    return delays(sock, count, lambda number: struct.pack("!I", number) + bytes(156), lambda data: struct.unpack("!I", data[:4])[0])
+
+
+def jitter(values):
+    """The estimate of RFC 3550 section 6.4.1, in milliseconds."""
+    estimate = 0
+    for before, after in zip(values, values[1:]):
+        estimate += (abs(after - before) - estimate) / 16
+    return estimate
+
+
+def report(row, values):
+    came = [value for value in values if value is not None]
+    ordered = sorted(came)
+    lost = len(values) - len(came)
+    say(row, percentile(ordered, 0.99), p50=percentile(ordered, 0.5), lost=lost, jitter=jitter(came), unit="ms")
+
+
+class Flows:
+    """Connections that carry as much as they can until they are stopped."""
+
+    def __init__(self, count, is_down):
+        self.arrived, self.is_down, self.running = [0] * count, is_down, True
+        self.threads = [threading.Thread(target=self.carry, args=(index,)) for index in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def carry(self, index):
+        with connect() as connection:
+            connection.sendall(b"s" if self.is_down else b"u")
+            connection.settimeout(0.1)
+            while self.running:
+                try:
+                    if self.is_down:
+                        self.arrived[index] += len(connection.recv(262_144))
+                    else:
+                        connection.send(bytes(262_144))
+                except TimeoutError:
+                    pass
+            if not self.is_down:  # what has come, not what was written
+                connection.settimeout(30)
+                connection.shutdown(socket.SHUT_WR)
+                self.arrived[index] = int(connection.recv(100))
+
+    def stop(self):
+        self.running = False
+        for thread in self.threads:
+            thread.join()
+
+
+def bulk(row):
+    direction, count = row.split("-")
+    flows, start = Flows(int(count), direction == "down"), time.monotonic()
+    time.sleep(2)
+    before, began = sum(flows.arrived), time.monotonic()
+    if count == "4":
+        report(f"ping beside {row}", ping(int(SECONDS / 0.02)))
+    else:
+        time.sleep(SECONDS)
+    if direction == "down":
+        say(row, (sum(flows.arrived) - before) * 8e-6 / (time.monotonic() - began), unit="Mbit/s")
+        flows.stop()
+    else:  # from the first byte to the last one's arrival
+        flows.stop()
+        say(row, sum(flows.arrived) * 8e-6 / (time.monotonic() - start), unit="Mbit/s")
+    time.sleep(1)
+
+
+def beside_a_download(row):
+    flows = Flows(1, True)
+    time.sleep(2)
+    report(row, call(int(SECONDS / 0.02)))
+    flows.stop()
+
+
+def page():
+    """Objects over six connections, as browsers do it."""
+    begun, left, lock = time.monotonic(), [OBJECTS], threading.Lock()
+
+    def fetch():
+        with connect() as connection:
+            while True:
+                with lock:
+                    if left[0] == 0:
+                        return
+                    left[0] -= 1
+                connection.sendall(b"o")
+                missing = 20_000
+                while missing:
+                    missing -= len(connection.recv(missing))
+
+    threads = [threading.Thread(target=fetch) for _ in range(6)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    say("page", time.monotonic() - begun, unit="s")
+
+
+def silent(row):
+    """A download over 26 s; the scenario silences a link from 8 s after the start of the emulator on, for 10 s."""
+    flows = Flows(1, row == "silent-down")
+    if not flows.is_down:
+        flows.stop()
+        return
+    longest, last, seen, start = 0.0, time.monotonic(), 0, time.monotonic()
+    bins = [0] * 300
+    while (now := time.monotonic()) < start + 26:
+        if flows.arrived[0] != seen:
+            if now > start + 1:
+                longest = max(longest, now - last)
+            bins[int((now - start) * 10)] += flows.arrived[0] - seen
+            last, seen = now, flows.arrived[0]
+        time.sleep(0.002)
+    flows.stop()
+    say("longest stretch without a byte, down", longest, unit="s", rates=[round(count * 8e-5, 1) for count in bins[:260]])
+
+
+def received():
+    """Bytes that have come over all links."""
+    lines = open("/proc/net/dev").read().splitlines()
+    return sum(int(line.split(":")[1].split()[0]) for line in lines if line.strip()[:3] in ("a0:", "b0:"))
+
+
+def unread():
+    """Downloads that nobody reads, once they have filled the buffers on their way."""
+    held, begun = [], time.monotonic()
+    for _ in range(UNREAD):
+        connection = connect()
+        connection.sendall(b"s")
+        held.append(connection)
+    rate = None
+    while time.monotonic() < begun + 60 and (rate is None or rate > 1e6):
+        before = received()
+        time.sleep(1)
+        rate = (received() - before) * 8
+    say(f"{UNREAD} unread downloads have filled their buffers", time.monotonic() - begun, unit="s")
+    begun = time.monotonic()
+    with connect():
+        say(f"another connection opens, {UNREAD} downloads unread", time.monotonic() - begun, unit="s")
+    flows = Flows(1, True)
+    time.sleep(2)
+    before, began = flows.arrived[0], time.monotonic()
+    time.sleep(SECONDS)
+    say(f"down-1, {UNREAD} downloads unread", (flows.arrived[0] - before) * 8e-6 / (time.monotonic() - began), unit="Mbit/s")
+    flows.stop()
+    [connection.close() for connection in held]
+
+
+for name in sys.argv[4:]:
+    match name:
+        case "idle":
+            report("ping, idle", ping(100))
+        case "call" | "call-dying":
+            beside_a_download("call beside a download" + (", a link dies" if name == "call-dying" else ""))
+        case "page":
+            page()
+        case "silent-down":
+            silent(name)
+        case "unread":
+            unread()
+        case _:
+            bulk(name)
