@@ -48,6 +48,9 @@ install: build ## the command, man pages, completions and units below PREFIX=/us
 book: build ## docs/ as pages to read and search, with a reference of all commands: target/book/html/index.html
 	@scripts/book --mdbook "$$(scripts/tool mdbook 0.5.4)" "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
+python: ## the package `hawser` for Python, its tests and types (docs/python.md); PYTHON=python3, 3.11 or later with headers
+	@scripts/test-python
+
 packages: setup ## .deb, .rpm and a static binary of this architecture in target/packages (docs/install.md); PACKAGES=deb
 	@scripts/make-packages $(PACKAGES)
 
