@@ -48,6 +48,9 @@ install: build ## the command, man pages, completions and units below PREFIX=/us
 book: build ## docs/ as pages to read and search, with a reference of all commands: target/book/html/index.html
 	@scripts/book --mdbook "$$(scripts/tool mdbook 0.5.4)" "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
+python: ## the package `hawser` for Python, its tests and types (docs/python.md); PYTHON=python3, 3.11 or later with headers
+	@scripts/test-python
+
 packages: setup ## .deb, .rpm and a static binary of this architecture in target/packages (docs/install.md); PACKAGES=deb
 	@scripts/make-packages $(PACKAGES)
 
@@ -111,7 +114,7 @@ bench-aggregate: bench-build ## downloads over emulated links, one of them dying
 bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
 
-bench-tunnel: setup ## `hawser tunnel` next to one link alone and the kernel's MPTCP over emulated links (docs/tunnel.md; as root); ROUNDS=5
+bench-tunnel: setup ## `hawser tunnel` next to one link alone and the kernel's MPTCP over emulated links (docs/tunnel-figures.md; as root); ROUNDS=5
 	$(CARGO) build --locked --release -p hawser-cli
 	@scripts/bench-tunnel "$${CARGO_TARGET_DIR:-target}/release/hawser" --rounds $${ROUNDS:-5}
 
