@@ -96,8 +96,9 @@ fn losing(nth: usize) -> Pair {
 
 /// One in so many, by what is in it.
 fn chance(sent: &Sent, one_in: u32) -> bool {
-    sent.payload.iter().rev().take(4).fold(0, |sum: u32, byte| sum.rotate_left(8) ^ u32::from(*byte)) % one_in
-        == 0
+    let last = sent.payload.iter().rev().take(4);
+    let sum = last.fold(0, |sum: u32, byte| sum.rotate_left(8) ^ u32::from(*byte));
+    sum.is_multiple_of(one_in)
 }
 
 fn until(pair: &mut Pair, is_over: impl Fn(&Pair) -> bool) {
