@@ -80,8 +80,11 @@ const EXCHANGES: &[(&str, Exchange)] = &[
     }),
 ];
 
+/// Two ends that are about to connect.
+type Beginning = fn() -> Pair;
+
 /// How the two ends are connected at first.
-const HANDSHAKES: &[(&str, fn() -> Pair)] = &[
+const HANDSHAKES: &[(&str, Beginning)] = &[
     ("handshake", || Pair::new(Settings::default())),
     ("handshake with Retry", || Pair::new(Settings { always_retry: true, ..Settings::default() })),
     ("handshake, the client's first datagram lost", || losing(0)),
