@@ -16,7 +16,8 @@ ray = pytest.importorskip("ray")
 
 
 def small() -> hawser.Scenario:
-    return two(duration="500 ms")
+    """Runs of some tenths of a second, so that a worker is met at work."""
+    return two(duration="10 s")
 
 
 def test_ray_gives_the_bytes_of_the_runner_though_a_worker_is_killed(tmp_path: Path) -> None:
@@ -25,20 +26,17 @@ def test_ray_gives_the_bytes_of_the_runner_though_a_worker_is_killed(tmp_path: P
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
 
-        @ray.remote(num_cpus=0)
-        def workers() -> list[int]:
-            parent = os.getppid()
-            found = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
-            return [pid for pid in found if pid != os.getpid() and parent_of(pid) == parent and is_busy(pid)]
+        session = ray._private.worker.global_worker.node.get_session_dir_path()
 
         def kill() -> None:
-            until = time.monotonic() + 30
-            while time.monotonic() < until:
-                for pid in ray.get(workers.remote()):
-                    os.kill(pid, signal.SIGKILL)
-                    killed.append(pid)
-                    return
-                time.sleep(0.02)
+            until = time.monotonic() + 120
+            while time.monotonic() < until and not killed:
+                for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+                    if runs_a_cell(pid, session):
+                        os.kill(pid, signal.SIGKILL)
+                        killed.append(pid)
+                        break
+                time.sleep(0.005)
 
         killed: list[int] = []
         thread = threading.Thread(target=kill)
@@ -52,16 +50,12 @@ def test_ray_gives_the_bytes_of_the_runner_though_a_worker_is_killed(tmp_path: P
     assert (tmp_path / "here" / "flows.parquet").read_bytes() == (tmp_path / "there" / "flows.parquet").read_bytes()
 
 
-def parent_of(pid: int) -> int:
+def runs_a_cell(pid: int, session: str) -> bool:
+    """Whether it is a worker of this Ray, which names it after its task."""
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        if b"_run_cell" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+            return False
+        parent = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]
+        return session.encode() in Path(f"/proc/{parent}/cmdline").read_bytes()
     except (OSError, IndexError):
-        return 0
-
-
-def is_busy(pid: int) -> bool:
-    """Ray names a worker after the task that it runs."""
-    try:
-        return b"_run_cell" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
         return False

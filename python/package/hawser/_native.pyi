@@ -7,6 +7,31 @@ from numpy.typing import NDArray
 
 from hawser.scenario import Scenario, _Own, _Wanted
 
+__all__ = [
+    "Ack",
+    "CongestionCourse",
+    "Finished",
+    "Loss",
+    "Path",
+    "Queue",
+    "RideAgent",
+    "RideBatch",
+    "SchedulerCourse",
+    "Send",
+    "Sibling",
+    "Stop",
+    "Table",
+    "View",
+    "Wait",
+    "cells",
+    "check_policy",
+    "describe",
+    "play_policy",
+    "policies",
+    "run",
+    "summary",
+]
+
 @final
 class Table:
     """Rows of a run, read without a copy by whatever reads Arrow (``__arrow_c_stream__``)."""
@@ -214,7 +239,7 @@ class Send:
         max_bytes: int | None = None,
         skip: int = 0,
         what: Literal["next", "unsent", "datagrams", "copies", "repair"] = "next",
-        copies: list[Path | int] = [],
+        copies: list[Path | int] = ...,
     ) -> Send: ...
     @property
     def what(self) -> str: ...

@@ -137,7 +137,7 @@ def _label(value: Any) -> str:
 
 
 def _run_cell(cell: _Cell, stop: _native.Stop | None = None) -> str:
-    """The outcome as JSON, or why there is none. What is no mistake of the cell is raised."""
+    """The outcome as JSON, or why there is no outcome. What is no mistake of the cell is raised."""
     try:
         run = cell.scenario.run(seed=cell.seed, interval=None, stop=stop, **cell.policies)
     except Exception as error:
