@@ -141,7 +141,7 @@ pub(crate) fn garbage(server: &Server, count: u64) -> io::Result<u64> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     let mut bytes = 0;
     for n in 0..count {
-        let mut datagram = vec![n as u8; if n % 2 == 0 { 1200 } else { 60 }];
+        let mut datagram = vec![n as u8; if n.is_multiple_of(2) { 1200 } else { 60 }];
         datagram[0] = [0x45, 0xc3, 0xe0, 0x7f][(n % 4) as usize];
         datagram[1..9].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
         bytes += socket.send_to(&datagram, address(server))? as u64;

@@ -80,8 +80,11 @@ const EXCHANGES: &[(&str, Exchange)] = &[
     }),
 ];
 
+/// Two ends that are about to connect.
+type Beginning = fn() -> Pair;
+
 /// How the two ends are connected at first.
-const HANDSHAKES: &[(&str, fn() -> Pair)] = &[
+const HANDSHAKES: &[(&str, Beginning)] = &[
     ("handshake", || Pair::new(Settings::default())),
     ("handshake with Retry", || Pair::new(Settings { always_retry: true, ..Settings::default() })),
     ("handshake, the client's first datagram lost", || losing(0)),
@@ -96,8 +99,9 @@ fn losing(nth: usize) -> Pair {
 
 /// One in so many, by what is in it.
 fn chance(sent: &Sent, one_in: u32) -> bool {
-    sent.payload.iter().rev().take(4).fold(0, |sum: u32, byte| sum.rotate_left(8) ^ u32::from(*byte)) % one_in
-        == 0
+    let last = sent.payload.iter().rev().take(4);
+    let sum = last.fold(0, |sum: u32, byte| sum.rotate_left(8) ^ u32::from(*byte));
+    sum.is_multiple_of(one_in)
 }
 
 fn until(pair: &mut Pair, is_over: impl Fn(&Pair) -> bool) {
@@ -139,13 +143,13 @@ fn line(name: &str, pair: &Pair, before: usize, time: Duration) -> String {
     };
     let (up, down) = (of(Side::Client), of(Side::Server));
     let round_trips = time.as_secs_f64() / (2.0 * DELAY.as_secs_f64());
-    format!("{name:46}{:6}{:9}{:6}{:9}{round_trips:8.1}", up.0, up.1, down.0, down.1)
+    format!("{name:46}{:6}{:9}{:6}{:9}{round_trips:13.1}", up.0, up.1, down.0, down.1)
 }
 
 #[test]
 fn efficiency_is_as_it_was() {
     let mut table = format!(
-        "{:46}{:>6}{:>9}{:>6}{:>9}{:>8}\n",
+        "{:46}{:>6}{:>9}{:>6}{:>9}{:>13}\n",
         "exchange", "up", "bytes", "down", "bytes", "round trips"
     );
     for (name, begin) in HANDSHAKES {
