@@ -22,9 +22,9 @@ pub fn clamp_mss(bytes: &[u8], packet: &Packet, most: u16) -> Option<Vec<u8>> {
     if u16::from_be_bytes(value(bytes)?) <= most {
         return None;
     }
-    // Words of the sum begin with the header; options may stand between two of them.
-    let words = packet.payload + ((at - packet.payload) & !1);
-    let words = words..words + 4;
+    // Words of the sum begin with the header; the value may lie in two of them.
+    let within = at - packet.payload;
+    let words = packet.payload + (within & !1)..packet.payload + (within + 2).next_multiple_of(2);
     let mut smaller = bytes.to_vec();
     smaller.get_mut(at..at + 2)?.copy_from_slice(&most.to_be_bytes());
     let checksum = packet.payload + 16;

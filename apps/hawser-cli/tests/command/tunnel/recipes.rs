@@ -35,9 +35,8 @@ trap 'kill $running 2>/dev/null' EXIT
 fn blocks(heading: &str, language: &str) -> Vec<String> {
     let (_, section) = PAGE.split_once(&format!("### {heading}\n")).unwrap();
     let section = section.split("\n#").next().unwrap();
-    let opening = format!("```{language}\n");
-    let opened = section.split(&opening).skip(1);
-    opened.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+    let fence = format!("```{language}\n");
+    section.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
 fn run_recipe(files: &[(&str, &str)], steps: &str) {
