@@ -69,8 +69,11 @@ fn help(registry: &Registry, what: &str, kind: PolicyKind, own: Option<&str>) ->
     if names.is_empty() {
         return format!("{what}; none is known");
     }
-    let default =
-        registry.policy(kind, own.unwrap_or("default")).map(|info| format!(". Default: {}", info.name));
+    let default = match own.and_then(|own| known(registry, kind, own)) {
+        Some(own) => Some(own.to_string()),
+        None => registry.policy(kind, "default").map(|info| info.name.clone()),
+    };
+    let default = default.map(|name| format!(". Default: {name}"));
     format!("{what}: {}{}", names.join(", "), default.unwrap_or_default())
 }
 
@@ -158,14 +161,18 @@ impl PolicyOptions {
     }
 }
 
-/// With this controller, if it exists, where neither a controller nor a policy set is chosen.
-fn or_controller(mut composition: Composition, registry: &Registry, name: &str) -> Composition {
+/// With this controller, such as `bbr` or `tide,bound=50ms`, if it exists, where neither a controller nor a policy set is chosen.
+fn or_controller(mut composition: Composition, registry: &Registry, text: &str) -> Composition {
     let is_set = registry.resolve(&composition).policy.is_some();
     if !is_set && composition.congestion.is_none() {
-        let known = registry.policy(PolicyKind::Congestion, name);
-        composition.congestion = known.and_then(|_| PolicySpec::new(name).ok());
+        composition.congestion = known(registry, PolicyKind::Congestion, text);
     }
     composition
+}
+
+/// The policy that a text of this program chooses, if the registry has it.
+fn known(registry: &Registry, kind: PolicyKind, text: &str) -> Option<PolicySpec> {
+    text.parse().ok().filter(|spec| registry.check(kind, spec).is_ok())
 }
 
 fn check(registry: &Registry, kind: PolicyKind, spec: &PolicySpec, place: &str) -> Result<(), Failure> {
@@ -192,6 +199,8 @@ mod tests {
         assert_eq!(controller(scheduler).as_deref(), Some("bbr"));
         let set = PolicyOptions { policy: spec("4d-map"), ..PolicyOptions::default() };
         assert_eq!(controller(set), None);
+        let tuned = or_controller(Composition::default(), &registry, "tide,bound=50ms");
+        assert_eq!(tuned.congestion.map(|spec| spec.to_string()).as_deref(), Some("tide,bound=50ms"));
         let own = hawser_policy::Registry::new();
         assert_eq!(or_controller(Composition::default(), &own, "bbr").congestion, None, "it does not exist");
     }

@@ -12,6 +12,8 @@ use crate::window_based::{Acked, Rule, WindowBased};
 const SOURCE: &str = "Abbasloo, Xu and Chao, IEEE JSAC 2019";
 /// How often the setpoint follows the target delay.
 const ADAPT_EVERY: Duration = Duration::from_millis(500);
+/// With a window of at most so many datagrams a sender has no queue of its own: a round trip that is over the setpoint then is the path's.
+const NO_QUEUE_DATAGRAMS: f64 = 4.0;
 const SETPOINTS: std::ops::RangeInclusive<f64> = 1.0..=10.0;
 
 /// C2TCP: CUBIC with a guard on delay. While the round-trip time stays over the setpoint for an interval, the window collapses,
@@ -103,6 +105,12 @@ impl C2tcpRule {
         let interval = Duration::try_from_secs_f64(setpoint).unwrap_or(Duration::MAX);
         match &mut self.bad {
             None => self.bad = Some(Above { until: now + interval, count: 1.0 }),
+            // A least delay of a shorter path would keep the window at its minimum for good.
+            Some(above)
+                if now >= above.until && window.exact() <= NO_QUEUE_DATAGRAMS * window.datagram() =>
+            {
+                (self.min_rtt, self.bad) = (Some(rtt), None);
+            }
             Some(above) if now >= above.until => {
                 above.count += 1.0;
                 above.until = now + interval.div_f64(above.count.sqrt());

@@ -22,7 +22,7 @@ fn everything_is_listed_by_kind_with_the_default_marked() {
         assert!(list.contains(heading), "{heading} in\n{list}");
     }
     for name in
-        ["earliestarrival (default)", "cubic (default)", "fastest-return (default)", "full-mesh (default)"]
+        ["earliestarrival (default)", "tide (default)", "fastest-return (default)", "full-mesh (default)"]
     {
         assert!(list.lines().any(|line| line.trim() == name), "{name} in\n{list}");
     }

@@ -52,6 +52,22 @@ fn delay_over_the_setpoint_collapses_the_window_ever_sooner() {
     assert_eq!(window.bytes(), 100_010);
 }
 
+/// A handover to a cell that is farther away: two datagrams have no queue, and still take longer than the setpoint.
+#[test]
+fn a_path_that_got_longer_does_not_keep_the_window_at_its_minimum() {
+    let (mut rule, mut window) = (rule("c2tcp"), Window::new(&init(100_000)));
+    window.set_threshold_here();
+    let mut collapses = 0;
+    for at in 0..200 {
+        let before = window.bytes();
+        sample(&mut rule, &mut window, at * 20, 240);
+        collapses += u32::from(window.bytes() < before);
+    }
+    assert_eq!(collapses, 1);
+    assert_eq!(rule.min_rtt, Some(0.24));
+    assert!(window.bytes() >= 2_000);
+}
+
 /// Mean 100 ms under a target of 150: + 50 / 200; 200 over 150: - 2 * 50 / 150, at least one.
 #[test]
 fn the_setpoint_follows_the_target() {
