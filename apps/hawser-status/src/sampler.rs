@@ -19,6 +19,9 @@ const USUAL_MEMORY: f64 = 2.0;
 const USUAL_LEAST: f64 = 64e3;
 const STALLED_AFTER: f64 = 400.0;
 const JUST_NOW: f64 = 200.0;
+/// A path that used to rest between bursts has stalled when it rests so many times longer, and how long that is remembered in seconds.
+const LONGER_REST: f64 = 5.0;
+const REST_MEMORY: f64 = 20.0;
 /// Connections that a status lists; of more, the busiest.
 pub(crate) const MAX_LISTED: usize = 256;
 /// Links whose sums are kept.
@@ -58,9 +61,21 @@ struct Rates {
     received: f64,
     /// Received in the last seconds.
     usual: f64,
+    /// How long nothing had come at the last look, and the longest such time after which something came, in ms.
+    silent: f64,
+    rest: f64,
 }
 
 impl Rates {
+    /// Takes note of how long nothing has come, before the counters are updated.
+    fn note_silence(&mut self, received: u64, silent: f64, elapsed: Option<f64>) {
+        if received != self.counters.1 {
+            let fade = (-elapsed.unwrap_or_default() / REST_MEMORY).exp();
+            self.rest = (self.rest * fade).max(self.silent).max(silent);
+        }
+        self.silent = silent;
+    }
+
     fn update(&mut self, counters: (u64, u64), elapsed: Option<f64>) {
         if let Some(elapsed) = elapsed {
             let gain = 1.0 - (-elapsed / RATE_MEMORY).exp();
@@ -193,9 +208,10 @@ impl Sampler {
         let mut rates = HashMap::with_capacity(sample.paths.len());
         for path in &sample.paths {
             let mut known = known.paths.get(&path.info.id.0).copied().unwrap_or_default();
+            let described = convert::path(names.of_path(path), path, sample.now);
+            known.note_silence(path.stats.bytes_received, described.silent_ms.unwrap_or_default(), elapsed);
             known.update((path.stats.bytes_sent, path.stats.bytes_received), elapsed);
             rates.insert(path.info.id.0, known);
-            let described = convert::path(names.of_path(path), path, sample.now);
             connection.paths.push(Path {
                 rate_sent_bps: known.sent,
                 rate_received_bps: known.received,
@@ -280,8 +296,8 @@ impl Names {
 fn mark_stalled(paths: &mut [Path], rates: &HashMap<u32, Rates>) {
     let is_flowing = paths.iter().any(|path| path.silent_ms.is_some_and(|silent| silent < JUST_NOW));
     for path in paths {
-        let usual = rates.get(&path.id).map_or(0.0, |rates| rates.usual);
-        let patience = STALLED_AFTER.max(3.0 * path.smoothed_rtt_ms);
+        let (usual, rest) = rates.get(&path.id).map_or((0.0, 0.0), |rates| (rates.usual, rates.rest));
+        let patience = STALLED_AFTER.max(3.0 * path.smoothed_rtt_ms).max(LONGER_REST * rest);
         let is_silent = path.silent_ms.is_some_and(|silent| silent > patience);
         path.stalled = is_flowing && is_silent && usual > USUAL_LEAST;
     }
@@ -345,5 +361,21 @@ mod tests {
         assert_eq!(stalled(10.0, 500.0), [false, true, false], "the last one never brought anything");
         assert_eq!(stalled(10.0, 300.0), [false, false, false]);
         assert_eq!(stalled(500.0, 500.0), [false, false, false], "nothing is sent");
+    }
+
+    #[test]
+    fn a_path_that_rests_between_bursts_has_not_stalled() {
+        let mut rates = Rates::default();
+        for look in 1..10_u64 {
+            rates.note_silence(look / 2 * 500_000, 230.0, Some(0.25));
+            rates.update((0, look / 2 * 500_000), Some(0.25));
+        }
+        let path = |id, silent| Path { id, silent_ms: Some(silent), smoothed_rtt_ms: 1.0, ..Path::default() };
+        let stalled = |silent| {
+            let mut paths = vec![path(0, 1.0), path(1, silent)];
+            mark_stalled(&mut paths, &HashMap::from([(1, rates)]));
+            paths[1].stalled
+        };
+        assert!(rates.usual > USUAL_LEAST && !stalled(700.0) && stalled(3_000.0), "{rates:?}");
     }
 }

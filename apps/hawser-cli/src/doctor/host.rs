@@ -76,7 +76,7 @@ async fn look(host: &str, options: &HostOptions) -> Result<Vec<Finding>, Failure
         Ok(Ok(connection)) => connection,
         Ok(Err(error)) => return Ok(vec![unreachable(address, &error.to_string()).await]),
         Err(_) => {
-            let why = format!("no answer within {} s", PATIENCE.as_secs());
+            let why = format!("{address} gives no answer within {} s", PATIENCE.as_secs());
             return Ok(vec![unreachable(address, &why).await]);
         }
     };
@@ -142,7 +142,7 @@ async fn unreachable(address: SocketAddr, why: &str) -> Finding {
     let port = address.port();
     Finding::bad(
         "UDP to the host",
-        format!("{address}: {why}; {meaning}"),
+        format!("{why}; {meaning}"),
         format!("nft list ruleset | grep -n udp   # here and there: UDP to and from port {port} must pass"),
     )
 }

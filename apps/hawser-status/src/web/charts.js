@@ -23,7 +23,7 @@ function chart(id, links, height, unit, least, isStacked) {
   const series = links.map((name) => ({ label: name, stroke: colour(name), width: isStacked ? 1 : 1.5, fill: isStacked ? colour(name) + "cc" : undefined,
     points: { show: false }, spanGaps: false, value: shown }));
   const options = {
-    width: $(id).clientWidth, height, padding: [8, 8, 0, 0],
+    width: $(id).clientWidth, height, padding: [8, 28, 0, 0],
     cursor: { sync: { key: "hawser" }, drag: { x: false, y: false } },
     legend: { live: true },
     scales: { x: { time: true }, y: { range: (plot, low, high) => [0, Math.max(least, high || 0) * 1.05] } },
