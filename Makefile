@@ -48,6 +48,9 @@ install: build ## the command, man pages, completions and units below PREFIX=/us
 book: build ## docs/ as pages to read and search, with a reference of all commands: target/book/html/index.html
 	@scripts/book --mdbook "$$(scripts/tool mdbook 0.5.4)" "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
+python: ## the package `hawser` for Python, its tests and types (docs/python.md); PYTHON=python3, 3.11 or later with headers
+	@scripts/test-python
+
 packages: setup ## .deb, .rpm and a static binary of this architecture in target/packages (docs/install.md); PACKAGES=deb
 	@scripts/make-packages $(PACKAGES)
 
@@ -58,7 +61,7 @@ test-packages: ## install the .deb in a root that is thrown away, serve and get 
 fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fuzz/README.md)
 	@scripts/fuzz $(FUZZ_TARGETS)
 
-fuzz-replay: ## every kept fuzz input once, and a short random run (stable toolchain)
+fuzz-replay: ## every kept fuzz input once, and short random runs, one with a fresh seed (stable toolchain)
 	cd fuzz && $(CARGO) test --locked --release
 
 miri: ## the one line of unsafe code under Miri (nightly toolchain with the component miri): seconds, once its library is built
@@ -70,9 +73,26 @@ mutations: ## bounds of docs/security.md are removed one after the other; the te
 soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security.md)
 	$(CARGO) build --locked --release -p hawser-cli
 	$(CARGO) build --locked --release -p hawser-sim --example soak --example attacks
+	$(CARGO) build --locked --release -p hawser --example siege
 	"$${CARGO_TARGET_DIR:-target}/release/examples/attacks"
+	"$${CARGO_TARGET_DIR:-target}/release/examples/siege" "$${CARGO_TARGET_DIR:-target}/release/hawser"
 	@scripts/soak --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" \
 		--courses "$${CARGO_TARGET_DIR:-target}/release/examples/soak"
+
+load: setup ## idle connections, handshakes, half-open ones and garbage, each with a victim: a table (docs/security.md)
+	$(CARGO) build --locked --release -p hawser-cli
+	$(CARGO) build --locked --release -p hawser --example siege
+	"$${CARGO_TARGET_DIR:-target}/release/examples/siege" "$${CARGO_TARGET_DIR:-target}/release/hawser" --load
+
+advisories: ## published vulnerabilities of dependencies, by a snapshot of the RustSec database; needs no network
+	@scripts/advisories
+
+advisories-refresh: ## a new snapshot (network)
+	@scripts/advisories --refresh-from-network
+
+sbom: ## what the command is built of: target/packages/hawser.cdx.json (CycloneDX)
+	@mkdir -p target/packages
+	@scripts/sbom >target/packages/hawser.cdx.json
 
 bench: bench-memory bench-sim bench-bulk bench-aggregate ## next to other stacks: goodput, CPU, aggregation, memory; the simulator (docs/benchmarks.md)
 
@@ -94,7 +114,7 @@ bench-aggregate: bench-build ## downloads over emulated links, one of them dying
 bench-memory: bench-build ## memory per connection and path, allocations and instructions per packet
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench memory
 
-bench-tunnel: setup ## `hawser tunnel` next to one link alone and the kernel's MPTCP over emulated links (docs/tunnel.md; as root); ROUNDS=5
+bench-tunnel: setup ## `hawser tunnel` next to one link alone and the kernel's MPTCP over emulated links (docs/tunnel-figures.md; as root); ROUNDS=5
 	$(CARGO) build --locked --release -p hawser-cli
 	@scripts/bench-tunnel "$${CARGO_TARGET_DIR:-target}/release/hawser" --rounds $${ROUNDS:-5}
 

@@ -160,14 +160,14 @@ fn packets(mut bytes: &[u8]) {
     assert!(flows.len() <= 4_096);
 }
 
-/// Numbered packets as they arrive, each behind the milliseconds since the one before: as many come out as go in, but for copies.
+/// Numbered packets as they arrive, each behind the milliseconds since the one before: no more come out than go in, and none stays.
 fn numbered(mut bytes: &[u8]) {
     let (mut reorder, mut now) = (Reorder::default(), Duration::ZERO);
     let (mut ordered, mut once, mut handed) = (0_usize, 0_usize, 0_usize);
     while let Some((&[pause, datagram @ ..], rest)) = bytes.split_first_chunk::<{ order::HEADER + 1 }>() {
         now += Duration::from_millis(pause.into());
         reorder.release(now);
-        if let Some(numbered) = order::read(Bytes::copy_from_slice(datagram)) {
+        if let Some(numbered) = order::read(Bytes::copy_from_slice(&datagram)) {
             match numbered.verdict.class {
                 Class::Bulk => ordered += 1,
                 Class::RealTime => once += 1,
@@ -180,5 +180,5 @@ fn numbered(mut bytes: &[u8]) {
     reorder.release(now + order::LONGEST_WAIT);
     handed += std::iter::from_fn(|| reorder.pop()).count();
     assert_eq!(reorder.held(), 0);
-    assert!(handed >= ordered && handed <= ordered + once, "{handed} of {ordered} and {once}");
+    assert!(handed <= ordered + once, "{handed} of {ordered} and {once}");
 }

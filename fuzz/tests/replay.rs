@@ -1,11 +1,13 @@
-//! Every kept input once, and a short random run.
+//! Every kept input once, a short random run that is always the same, and one that never is.
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::time::SystemTime;
 
 use hawser_fuzz::TARGETS;
 
-/// SplitMix64: the run is the same everywhere.
+/// SplitMix64: with the same seed the run is the same everywhere.
 struct Random(u64);
 
 impl Random {
@@ -46,13 +48,41 @@ fn mutated_inputs() {
         let inputs = corpus(target);
         let mut random = Random(1);
         for _ in 0..rounds(target) {
-            let mut input = inputs[random.below(inputs.len())].clone();
-            for _ in 0..=random.below(4) {
-                mutate(&mut input, &mut random);
-            }
-            check(&input);
+            check(&changed(&inputs, &mut random));
         }
     }
+}
+
+/// A quarter as many with a seed that nobody has tried; HAWSER_FUZZ_SEED repeats one. What an input breaks is kept with it.
+#[test]
+fn mutated_inputs_with_a_fresh_seed() {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
+    let seed = std::env::var("HAWSER_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(now);
+    for (target, check) in TARGETS {
+        let inputs = corpus(target);
+        let mut random = Random(seed);
+        for _ in 0..rounds(target) / 4 {
+            let input = changed(&inputs, &mut random);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(&input))) {
+                let path = std::env::temp_dir().join(format!("{target}-{seed}"));
+                let kept = fs::write(&path, &input);
+                eprintln!(
+                    "HAWSER_FUZZ_SEED={seed}: the input of {target} is in {} ({kept:?})",
+                    path.display()
+                );
+                resume_unwind(panic);
+            }
+        }
+    }
+}
+
+/// One of these inputs with some changes.
+fn changed(inputs: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+    let mut input = inputs[random.below(inputs.len())].clone();
+    for _ in 0..=random.below(4) {
+        mutate(&mut input, random);
+    }
+    input
 }
 
 fn mutate(input: &mut Vec<u8>, random: &mut Random) {

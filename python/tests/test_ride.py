@@ -1,4 +1,4 @@
-"""python -m unittest discover python/tests; needs the built package, and nothing to train with."""
+"""RIDE. Needs the built package, and nothing to train with."""
 
 import json
 import unittest

@@ -11,6 +11,7 @@ use hawser_emu::{EmuError, RunOptions, RunReport, Scenario, remarks, run, run_re
 use hawser_lab::data::record::emulated::EmulatedPackets;
 use hawser_scenario::LoadError;
 
+use crate::built_in;
 use crate::exit::{Exit, Failure};
 use crate::options::seconds;
 use crate::output::Output;
@@ -41,7 +42,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// Scenario file (TOML)
+    /// Scenario file (TOML), or the name of one that is built in (`hawser scenario list`)
     scenario: PathBuf,
     /// Shell command for the server's side, started first and stopped last
     #[arg(long, value_name = "COMMAND")]
@@ -74,12 +75,14 @@ pub(crate) struct Run {
 pub(crate) enum ScenarioCommand {
     /// Read a scenario file and say what it means, or what is wrong with it
     Check {
-        /// Scenario file (TOML)
+        /// Scenario file (TOML), or the name of one that is built in (`hawser scenario list`)
         file: PathBuf,
         /// Replace a value of the scenario, such as link.wifi0.rate='20 Mbit/s'; may be repeated
         #[arg(long = "set", value_name = "KEY=VALUE")]
         overrides: Vec<String>,
     },
+    /// List the scenarios that are built in, and can be named instead of a file
+    List,
 }
 
 /// Runs the command; its exit code becomes that of this process.
@@ -162,7 +165,18 @@ pub(crate) fn scenario(
     registry: &Registry,
     output: Output,
 ) -> Result<ExitCode, Failure> {
-    let ScenarioCommand::Check { file, overrides } = command;
+    let (file, overrides) = match command {
+        ScenarioCommand::Check { file, overrides } => (file, overrides),
+        ScenarioCommand::List => {
+            let names: Vec<&str> = built_in::names().collect();
+            if output.json {
+                Channel::Stdout.print(&names);
+            } else {
+                names.iter().for_each(print);
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     let table = ScenarioTable::new(&load(registry, file, overrides)?, registry);
     if output.json {
         Channel::Stdout.print(&table);
@@ -172,9 +186,16 @@ pub(crate) fn scenario(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a scenario, with some of its fields set otherwise. Its policies exist.
+/// Reads a scenario, or takes the one of this name that is built in, with some of its fields set otherwise. Its policies exist.
 pub(crate) fn load(registry: &Registry, file: &Path, overrides: &[String]) -> Result<Scenario, Failure> {
-    hawser_scenario::load_with(file, overrides, registry).map_err(load_failure)
+    let read = |file: &Path| hawser_scenario::load_with(file, overrides, registry).map_err(load_failure);
+    match built_in::named(file) {
+        Some(name) => {
+            let folder = built_in::write_all()?;
+            read(&folder.path().join(format!("{name}.toml")))
+        }
+        None => read(file),
+    }
 }
 
 /// What a scenario that cannot be loaded means for the command.

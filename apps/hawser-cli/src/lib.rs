@@ -14,6 +14,7 @@
 //! ```
 
 mod audience;
+mod built_in;
 mod caps;
 mod config_file;
 mod control;

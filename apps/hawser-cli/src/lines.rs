@@ -5,6 +5,11 @@ use serde::de::DeserializeOwned;
 
 use hawser::{ReadError, RecvStream};
 
+/// Bytes that lines have on average at least: each is parsed, looked at and perhaps answered, however short it is.
+const LEAST_LENGTH: usize = 32;
+/// Lines that may be shorter at first.
+const FIRST_LINES: usize = 64;
+
 /// Why there is no next line.
 #[derive(Debug)]
 pub(crate) enum LineError {
@@ -13,6 +18,8 @@ pub(crate) enum LineError {
         /// Bytes that it may have.
         most: usize,
     },
+    /// There are too many short ones.
+    TooShort,
     /// It is no message of this protocol.
     Message(serde_json::Error),
     /// The stream or the connection is lost.
@@ -24,6 +31,9 @@ impl LineError {
     pub(crate) fn words(&self, command: &str) -> String {
         match self {
             LineError::TooLong { most } => format!("the other end sent a line above {most} bytes"),
+            LineError::TooShort => {
+                format!("the other end sent lines of less than {LEAST_LENGTH} bytes, again and again")
+            }
             LineError::Message(error) => {
                 format!("the other end does not speak this version of `hawser {command}`: {error}")
             }
@@ -39,11 +49,19 @@ pub(crate) struct Lines {
     /// Bytes of the buffer in which there is no end of a line.
     searched: usize,
     is_over: bool,
+    /// What came, less what lines are to have.
+    credit: usize,
 }
 
 impl Lines {
     pub(crate) fn new(stream: RecvStream) -> Self {
-        Lines { stream, buffer: BytesMut::new(), searched: 0, is_over: false }
+        Lines {
+            stream,
+            buffer: BytesMut::new(),
+            searched: 0,
+            is_over: false,
+            credit: FIRST_LINES * LEAST_LENGTH,
+        }
     }
 
     /// The next line without its end, of at most `most` bytes; `None` at the end of the stream.
@@ -51,6 +69,8 @@ impl Lines {
         loop {
             if let Some(at) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
                 let mut line = self.buffer.split_to(self.searched + at + 1);
+                let credit = (self.credit + line.len()).checked_sub(LEAST_LENGTH);
+                self.credit = credit.ok_or(LineError::TooShort)?;
                 line.truncate(line.len() - 1);
                 self.searched = 0;
                 return Ok(Some(line));
@@ -127,5 +147,16 @@ mod tests {
         assert_eq!(lines, ["first", "second"], "what has no end is no line");
         let lines = read(&[b'x'; 5000], 100).await;
         assert!(matches!(&lines[..], [Err(LineError::TooLong { most: 100 })]), "{lines:?}");
+    }
+
+    /// A line of a byte costs as much as one of thirty.
+    #[tokio::test]
+    async fn lines_have_a_least_length_in_the_long_run() {
+        let lines = read(&[b'\n'; 5000], 100).await;
+        let count = lines.iter().filter(|line| line.is_ok()).count();
+        assert!((FIRST_LINES..FIRST_LINES + 4).contains(&count), "{count} lines");
+        assert!(matches!(lines.last(), Some(Err(LineError::TooShort))));
+        let long = read(b"0123456789012345678901234567890\n0123456789012345678901234567890\n", 100).await;
+        assert_eq!(long.len(), 2);
     }
 }

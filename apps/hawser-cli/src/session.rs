@@ -35,6 +35,9 @@ const H3_NO_ERROR: u64 = 0x100;
 /// How much longer than a round trip it takes.
 const GOODBYE_MARGIN: Duration = Duration::from_millis(10);
 
+/// A connection in the words of `hawser ctl`.
+pub(crate) type Status = Box<hawser_status::model::Connection>;
+
 /// A connection and the endpoint it stands on.
 pub(crate) struct Session {
     pub(crate) endpoint: Endpoint,
@@ -204,6 +207,11 @@ impl Session {
             EarlyData::Accepted => "accepted",
             EarlyData::Rejected => "rejected",
         }
+    }
+
+    /// Its connection as the status of a command shows it, without rates.
+    pub(crate) fn status(&self) -> Option<Status> {
+        hawser_status::connections(&self.endpoint).into_iter().next().map(Box::new)
     }
 
     /// A table of its paths, of all that they did.

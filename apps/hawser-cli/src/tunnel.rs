@@ -32,6 +32,7 @@ was left behind. With --kill-switch nothing leaves this machine past the tunnel 
 Examples:
   hawser tunnel --pin 'PIN' --key-file key gateway.example
   hawser tunnel --dns 9.9.9.9 --kill-switch ...
+  hawser tunnel --lan br0 --dns 9.9.9.9 ...                      and the hosts behind this machine
   hawser tunnel --route 192.168.7.0/24 ...                       the office, and nothing else
   hawser tunnel check --config tunnel.toml                       what would change, and what is missing
   hawser tunnel --cleanup                                        after a crash";
@@ -79,6 +80,9 @@ pub(crate) struct Choices {
     /// Leave the machine's resolvers as they are
     #[arg(long, conflicts_with = "dns")]
     no_dns: bool,
+    /// Let the hosts of the LAN on this device use the tunnel, too: this machine is their router. Addresses and DHCP there are the system's
+    #[arg(long, value_name = "DEVICE")]
+    lan: Option<String>,
     /// After a crash let nothing past the tunnel until the next start, or --cleanup
     #[arg(long)]
     kill_switch: bool,
@@ -178,6 +182,7 @@ fn configuration(choices: &Choices, gateway: &Gateway) -> TunnelConfig {
         dns: resolvers(choices, gateway),
         resolv: choices.resolv_conf.clone(),
         kill_switch: choices.kill_switch,
+        lan: choices.lan.clone(),
         state: choices.run.join(STATE_FILE),
         connections,
     }

@@ -252,7 +252,7 @@ impl<I: Incoming> IpReceiver<I> {
     }
 }
 
-/// Waits until so long after the start; without end if it is not said.
+/// Waits until so long after the start; indefinitely if that is not said.
 async fn until(started: Instant, after: Option<Duration>) {
     match after {
         Some(after) => tokio::time::sleep_until(started + after).await,

@@ -149,7 +149,7 @@ mod tests {
         let quick = path(1, 20, 1);
         let backup = Seen { is_kept_back: true, ..path(2, 10, 1) };
         assert_eq!(pair(1_000, &[quick.clone(), backup.clone()]), None);
-        assert_eq!(pair(1_200, &[quick, backup]), None, "both are silent");
+        assert_eq!(pair(1_200, &[quick, backup]), Some([1, 2]), "both are silent");
         let quick = path(1, 20, 1);
         let mut backup = Seen { is_kept_back: true, ..path(2, 10, 1) };
         backup.stats.heard_at = Some(Time::from_millis(1_200));

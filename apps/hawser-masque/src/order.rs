@@ -158,7 +158,7 @@ impl Reorder {
         self.held
     }
 
-    /// Forgets flows of which nothing came lately; if there are none, the one that was silent for longest.
+    /// Forgets flows of which nothing came for a second; if all are younger, the one that was silent for longest.
     fn release_idle(&mut self, now: Duration) {
         let before = self.flows.len();
         self.flows.retain(|_, flow| !flow.held.is_empty() || now.saturating_sub(flow.last) < MEMORY);

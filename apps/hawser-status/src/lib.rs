@@ -23,4 +23,5 @@ pub mod web;
 
 pub use history::{Moment, Point, series};
 pub use hub::{Addition, Drain, Hub};
+pub use sampler::connections;
 pub use steer::{Done, SteerError};

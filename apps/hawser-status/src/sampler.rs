@@ -251,6 +251,12 @@ impl Sampler {
     }
 }
 
+/// The connections of an endpoint, looked at once: without rates, which need two looks.
+pub fn connections(endpoint: &Endpoint) -> Vec<Connection> {
+    let watched = Watched { number: 1, endpoint: endpoint.clone() };
+    Sampler::default().look(&[watched], Instant::now()).connections
+}
+
 /// Names of links by their numbers, also of those that went: an endpoint gives no number twice.
 #[derive(Debug, Default)]
 struct Names(HashMap<LinkId, String>);

@@ -19,6 +19,7 @@ use crate::host::netlink::{Index, Netlink, NetlinkError};
 use crate::host::resolv::Resolv;
 use crate::host::state::{State, StateError};
 use crate::host::sysctl::Sysctl;
+use crate::host::{forwarding, nft};
 use crate::lane::{self, Lane};
 
 /// MTU of the device: at least what IPv6 asks for, at most what links carry. Larger packets than a datagram has room for travel on
@@ -46,6 +47,8 @@ pub struct TunnelConfig {
     pub kill_switch: bool,
     /// File that says what has to be undone.
     pub state: PathBuf,
+    /// The device of a LAN whose hosts use the tunnel, too.
+    pub lan: Option<String>,
     /// TCP connections of a family at the same time.
     pub connections: usize,
 }
@@ -68,6 +71,14 @@ pub enum TunnelError {
     /// TCP cannot end here.
     #[error("cannot listen for TCP of the tunnel: {0}")]
     Listen(io::Error),
+    /// No tunnel for a LAN.
+    #[error("cannot share the tunnel with {device}: {reason}")]
+    Lan {
+        /// The device of the LAN.
+        device: String,
+        /// Why.
+        reason: String,
+    },
     /// The resolvers.
     #[error("cannot change {}: {source}", .path.display())]
     Resolv {
@@ -87,6 +98,15 @@ pub struct Tunnel {
     state: State,
     netlink: Netlink,
     tasks: Vec<JoinHandle<()>>,
+    /// Address translation for a LAN.
+    _lan: Option<nft::Table>,
+}
+
+/// What a tunnel begins with.
+struct Begun {
+    addresses: Vec<IpAddr>,
+    tasks: Vec<JoinHandle<()>>,
+    lan: Option<nft::Table>,
 }
 
 /// What the tasks of a tunnel share.
@@ -111,7 +131,9 @@ impl Tunnel {
         let netlink = Netlink::new()?;
         let (mut state, undone) = State::begin(&config.state, &netlink).await?;
         match Tunnel::set_up(client, &config, say, &netlink, &mut state).await {
-            Ok((addresses, tasks)) => Ok(Tunnel { addresses, undone, state, netlink, tasks }),
+            Ok(Begun { addresses, tasks, lan }) => {
+                Ok(Tunnel { addresses, undone, state, netlink, tasks, _lan: lan })
+            }
             Err(error) => {
                 if let Err(error) = state.undo(&netlink).await {
                     tracing::error!(%error, "what was changed is not undone");
@@ -127,7 +149,7 @@ impl Tunnel {
         say: Say,
         netlink: &Netlink,
         state: &mut State,
-    ) -> Result<(Vec<IpAddr>, Vec<JoinHandle<()>>), TunnelError> {
+    ) -> Result<Begun, TunnelError> {
         let tunnel = client.ip(&[]).await?;
         let addresses = tunnel.addresses.clone();
         let device = Arc::new(Tun::create(&config.device, true)?);
@@ -137,7 +159,7 @@ impl Tunnel {
         let host = Host { netlink: netlink.clone(), index, routes: routes(&config.routes, has_v6) };
         host.add(&addresses).await?;
         for address in lane::addresses().into_iter().filter(|address| has_v6 || address.addr().is_ipv4()) {
-            netlink.add_address(index, address).await?;
+            netlink.add_local_address(index, address).await?;
         }
         let lane = Lane::start(client.clone(), device.clone(), config.connections, has_v6).await;
         let lane = lane.map_err(TunnelError::Listen)?;
@@ -148,6 +170,10 @@ impl Tunnel {
             }
             netlink.add_rules(is_v4, &config.direct).await?;
         }
+        let lan = match &config.lan {
+            Some(lan) => Some(share(lan, &config.device, netlink, state).await?),
+            None => None,
+        };
         if !config.dns.is_empty() {
             let failed = |source| TunnelError::Resolv { path: config.resolv.clone(), source };
             let resolv = Resolv::read(&config.resolv).map_err(failed)?;
@@ -162,7 +188,7 @@ impl Tunnel {
             tokio::spawn(keep(shared.clone(), client, receiver, host.clone(), say)),
             tokio::spawn(adapt(shared, host)),
         ];
-        Ok((addresses, tasks))
+        Ok(Begun { addresses, tasks, lan })
     }
 
     /// Ends it, and undoes what it changed. Returns in words what that was.
@@ -177,6 +203,32 @@ impl Tunnel {
         }
         undone
     }
+}
+
+/// Lets the hosts of a LAN use the tunnel: this machine passes their packets on, as its own.
+async fn share(
+    lan: &str,
+    device: &str,
+    netlink: &Netlink,
+    state: &mut State,
+) -> Result<nft::Table, TunnelError> {
+    let failed = |reason: String| TunnelError::Lan { device: lan.to_owned(), reason };
+    let networks = netlink.networks(netlink.find(lan).await?).await?;
+    if networks.is_empty() {
+        return Err(failed(
+            "it has no address: `ip address add 192.168.7.1/24 dev DEVICE` gives it one".to_owned(),
+        ));
+    }
+    let families = [true, false].into_iter();
+    for is_v4 in families.filter(|is_v4| networks.iter().any(|network| network.addr().is_ipv4() == *is_v4)) {
+        let changes =
+            forwarding::changes(is_v4).map_err(|error| failed(format!("no forwarding: {error}")))?;
+        state.note_sysctls(changes.iter().map(|(before, _)| before.clone()).collect())?;
+        for (_, after) in &changes {
+            after.write().map_err(|error| failed(format!("no forwarding: {error}")))?;
+        }
+    }
+    nft::share(device, &networks).map_err(|error| failed(format!("no address translation: {error}")))
 }
 
 /// IPv6 on the device, also where it is off for others. Returns whether there is IPv6.

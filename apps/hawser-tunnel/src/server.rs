@@ -10,6 +10,7 @@ use hawser_masque::packet::MAX_PACKET;
 use tokio::task::JoinHandle;
 
 use crate::device::{DeviceError, Tun};
+use crate::host::forwarding;
 use crate::host::netlink::{Netlink, NetlinkError};
 use crate::host::nft;
 use crate::host::state::{State, StateError};
@@ -17,8 +18,6 @@ use crate::host::sysctl::Sysctl;
 
 /// MTU of the device: what a datagram has room for on links of 1,500 bytes. Senders of larger packets hear of it from the kernel.
 const MTU: u16 = 1_400;
-/// Interfaces that are looked at.
-const MOST_INTERFACES: usize = 4_096;
 
 /// How packets of clients reach the network behind the gateway.
 #[derive(Debug)]
@@ -119,7 +118,7 @@ impl Network {
             None
         };
         for pool in pools.prefixes() {
-            let wanted = forwarding(pool.addr().is_ipv4()).map_err(NetworkError::Forwarding)?;
+            let wanted = forwarding::changes(pool.addr().is_ipv4()).map_err(NetworkError::Forwarding)?;
             let before = wanted.iter().map(|(before, _)| before.clone()).collect();
             state.note_sysctls(before)?;
             for (_, after) in &wanted {
@@ -137,47 +136,6 @@ impl Network {
         self.task.abort();
         self.state.undo(&self.netlink).await
     }
-}
-
-/// What has to change for the kernel to forward packets of a family: before and after.
-fn forwarding(is_v4: bool) -> io::Result<Vec<(Sysctl, Sysctl)>> {
-    let mut wanted: Vec<(String, &str)> = Vec::new();
-    if is_v4 {
-        wanted.push(("ipv4/ip_forward".to_owned(), "1"));
-    } else {
-        // A router does not listen to others, unless it is told to: this machine's own addresses and routes may come from them.
-        for name in listening_interfaces()? {
-            wanted.push((format!("ipv6/conf/{name}/accept_ra"), "2"));
-        }
-        wanted.push(("ipv6/conf/all/forwarding".to_owned(), "1"));
-    }
-    let mut changes = Vec::new();
-    for (name, value) in wanted {
-        let Some(before) = Sysctl::read(&name)? else { continue };
-        if before.value != value {
-            changes.push((before, Sysctl { name, value: value.to_owned() }));
-        }
-    }
-    Ok(changes)
-}
-
-/// Interfaces that listen to router advertisements only while this machine is none.
-fn listening_interfaces() -> io::Result<Vec<String>> {
-    let folder = match std::fs::read_dir("/proc/sys/net/ipv6/conf") {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        folder => folder?,
-    };
-    let mut names = Vec::new();
-    for entry in folder.take(MOST_INTERFACES) {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        let accepts = Sysctl::read(&format!("ipv6/conf/{name}/accept_ra"))?;
-        if !matches!(name.as_str(), "all" | "default" | "lo")
-            && accepts.is_some_and(|accepts| accepts.value == "1")
-        {
-            names.push(name);
-        }
-    }
-    Ok(names)
 }
 
 /// Packets from the network to clients.

@@ -66,7 +66,7 @@ impl Keeper {
     /// Whether the next point is drawn.
     pub(crate) fn keeps(&mut self, at_s: f64) -> bool {
         self.seen += 1;
-        if self.seen % self.every == 0 {
+        if self.seen.is_multiple_of(self.every) {
             return true;
         }
         let inside = self.around.iter_mut().find(|(from, to, _)| (*from..=*to).contains(&at_s));

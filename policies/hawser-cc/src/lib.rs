@@ -78,7 +78,7 @@ pub use window_based::WindowBased;
 type Build = fn(&ControllerInit, &Parameters) -> Box<dyn CongestionController>;
 
 /// Every controller of this crate: what a registry tells of it, and how it is made.
-const ALL: [(fn() -> PolicyInfo, Build); 18] = [
+const ALL: [(fn() -> PolicyInfo, Build); 12] = [
     (NewReno::info, NewReno::build),
     (Cubic::info, Cubic::build),
     (vegas::VegasRule::info, vegas::VegasRule::build),
@@ -91,6 +91,10 @@ const ALL: [(fn() -> PolicyInfo, Build); 18] = [
     (Olia::info, Olia::build),
     (balia::BaliaRule::info, balia::BaliaRule::build),
     (wvegas::WVegasRule::info, wvegas::WVegasRule::build),
+];
+
+/// Those of the BBR family, which ask the peer when packets arrive.
+const FAMILY: [(fn() -> PolicyInfo, Build); 6] = [
     (bbr::info_v1, bbr::build_v1),
     (bbr::info_coupled, bbr::build_coupled),
     (bbr::info_v2, bbr::build_v2),
@@ -103,6 +107,9 @@ const ALL: [(fn() -> PolicyInfo, Build); 18] = [
 pub fn register(registry: &mut Registry) {
     for (info, build) in ALL {
         registry.add_controller_with(info(), build);
+    }
+    for (info, build) in FAMILY {
+        registry.add_controllers(info(), move |parameters| bbr::backward::factory(build, parameters));
     }
     registry.add_controllers(maco::info(), maco::factory);
     registry.add_controllers(mpcc::info(), mpcc::factory);

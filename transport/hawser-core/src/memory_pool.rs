@@ -209,7 +209,7 @@ impl Share {
 
     #[inline(never)]
     fn settle(&mut self, held: u64) {
-        // What the others may hold was reckoned with what it held.
+        // What the others may hold was computed with what it held.
         if !self.is_condemned() {
             self.apply(held);
         }

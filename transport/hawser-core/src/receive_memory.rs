@@ -3,7 +3,7 @@
 //! Flow control bounds each connection, but not their number times that bound. Windows do not grow beyond half of an equal
 //! share of the budget, which those sources have that hold something, and of which each of their connections has an equal share:
 //! idle connections, however many, leave the windows of others as they are, and so do those of another address. Where the budget is exceeded
-//! all the same, the largest holder of the source that holds most is closed, whoever's packet came last: nobody suffers from
+//! all the same, the largest holder of the source that holds most is closed, not the one whose packet came last: nobody suffers from
 //! others who hold more.
 
 use std::net::IpAddr;

@@ -33,8 +33,8 @@ impl<F: FnMut(&str) -> Result<String, String>> Files for F {
     }
 }
 
-/// The files of a folder on disk.
-pub(crate) struct Folder(pub(crate) PathBuf);
+/// The files of a folder on disk: those of [`load`](crate::load), for a scenario whose text comes from elsewhere.
+pub struct Folder(pub PathBuf);
 
 impl Folder {
     /// The path of a file. An empty name is the folder itself, and the folder where we are has a name, too.

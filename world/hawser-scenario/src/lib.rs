@@ -58,7 +58,7 @@ use std::time::Duration;
 
 pub use departures::Departures;
 pub use error::{LoadError, ScenarioError};
-pub use files::{Files, files_matching};
+pub use files::{Files, Folder, files_matching};
 pub use flow::{Flow, FlowKind, Pattern};
 pub use hawser_link::Direction;
 pub use layout::Layout;

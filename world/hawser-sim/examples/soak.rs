@@ -86,6 +86,10 @@ fn main() -> ExitCode {
                 total.packets += account.packets;
                 total.bytes += account.bytes;
                 total.retransmitted += account.retransmitted;
+                total.longest_pause = total.longest_pause.max(account.longest_pause);
+                if std::env::var("PAUSES").is_ok() {
+                    println!("PAUSE {} {course}", account.longest_pause.as_millis());
+                }
             }
             Ok(Err(failure)) => {
                 failures += 1;
@@ -111,6 +115,7 @@ fn main() -> ExitCode {
         begun.elapsed().as_secs()
     );
     println!("{HEADING}\n{line}");
+    println!("longest pause with a link that was up: {:.1?}", total.longest_pause);
     if let Some(path) = ledger {
         let heading = if text.is_empty() { format!("{HEADING}\n") } else { String::new() };
         let written = OpenOptions::new()

@@ -52,4 +52,5 @@ cases! {
     suspect_path_left_alone = "suspect-path-left-alone";
     key_updates_beside_an_idle_path = "key-updates-beside-an-idle-path";
     mixed_return_paths = "mixed-return-paths";
+    urgent_message_next_to_a_dead_path = "urgent-message-next-to-a-dead-path";
 }

@@ -6,7 +6,7 @@ use hawser_policy::{
     Assignment, Commands, Decision, Event, Interests, PathId, Scheduler, SchedulerInit, SendView, Time,
 };
 use hawser_scenario::{Direction, Scenario};
-use hawser_sim::run::{End, LinkOutcome, NoRecorder, Options, Outcome, Simulation};
+use hawser_sim::run::{End, LinkOutcome, NoRecorder, Options, Outcome, Recorder, Simulation};
 
 use crate::common::registry;
 
@@ -36,6 +36,25 @@ fn the_same_seed_gives_the_same_run_and_another_another() {
     assert_eq!(first.paths.len(), 2);
     scenario.seed = 2;
     assert_ne!(run(&scenario).trace_hash, first.trace_hash);
+}
+
+/// Has enough of a run after so many instants.
+struct Impatient(u32);
+
+impl Recorder for Impatient {
+    fn goes_on(&mut self) -> bool {
+        self.0 = self.0.saturating_sub(1);
+        self.0 > 0
+    }
+}
+
+#[test]
+fn a_recorder_ends_a_run_where_it_has_enough() {
+    let scenario = scenario(TWO);
+    let simulation = Simulation::new(&scenario, &registry(), Options::default());
+    let outcome = simulation.expect("it can be simulated").run(&mut Impatient(100));
+    assert_eq!(outcome.end, End::Stopped);
+    assert!(outcome.events < 100 && outcome.simulated_seconds < 4.0, "{outcome:?}");
 }
 
 /// When a link was told of, which, and with how many forecasts.

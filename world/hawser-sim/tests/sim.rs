@@ -42,3 +42,4 @@ mod soak;
 mod sscc;
 mod tiles;
 mod transfer;
+mod uplinks;

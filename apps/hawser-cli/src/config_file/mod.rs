@@ -42,7 +42,7 @@ const VARIABLES: [(&str, &str); 4] = [
     ("keylog", "SSLKEYLOGFILE"),
 ];
 /// What is no key: it says what is printed, or does something else.
-const NEVER: [&str; 6] = [OPTION, "help", "version", "json", "quiet", "verbose"];
+const NEVER: [&str; 7] = [OPTION, "help", "version", "json", "quiet", "verbose", "cleanup"];
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 

@@ -98,7 +98,10 @@ pub(super) fn template(names: &str, command: &Command, entries: &[(Entry, Arg)])
     let mut text = format!(
         "# Options of `hawser {names}`, which reads this file with --config. Keys that are comments are not set.\n"
     );
-    for argument in keys(command) {
+    let (mut first, options): (Vec<&Arg>, Vec<&Arg>) =
+        keys(command).partition(|argument| argument.is_positional());
+    first.extend(options);
+    for argument in first {
         let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(text, "\n# {}", help.replace('\n', "\n# "));
         let key = key_of(argument);

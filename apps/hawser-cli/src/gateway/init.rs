@@ -56,6 +56,8 @@ pub(super) fn run(arguments: &Init, output: Output) -> Result<(), Failure> {
         Some(folder) => folder.clone(),
         None => state_folder()?,
     };
+    // The file is to mean the same wherever the gateway is started.
+    let state = std::path::absolute(&state).unwrap_or(state);
     let file = arguments.file.clone().unwrap_or_else(|| state.join("gateway.toml"));
     // Before anything is made: all of it, or nothing.
     if file.exists() {

@@ -97,8 +97,8 @@ pub(crate) struct Gateway {
     /// Connections of clients in all; further ones are refused
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     max_connections: usize,
-    /// Memory for what has arrived and was not read yet, of all connections (suffixes k, M, G); when it is used up, those that
-    /// hold more than an equal share are closed
+    /// Memory for what has arrived and was not read yet, of all connections (suffixes k, M, G); when it is used up, the
+    /// connection that holds most of the address that holds most is closed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     receive_memory: u64,
     #[command(flatten)]

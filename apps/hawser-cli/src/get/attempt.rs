@@ -17,7 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::paths::{Flow, PathCounters, PathReport, PathTable};
 use crate::server_scheduler::ServerScheduler;
-use crate::session::{Exchange, Requests, Session};
+use crate::session::{Exchange, Requests, Session, Status};
 use crate::stall::{STALLED, in_time};
 use crate::transfer::{Goodput, Meter, Progress, Recorder, SharedLimit, Sink, Writer};
 use crate::units;
@@ -65,6 +65,8 @@ pub(super) struct Finished {
     /// What the server said to a wish for its scheduler, if it was asked.
     pub(super) server_scheduler: Option<ServerScheduler>,
     pub(super) paths: Vec<PathReport>,
+    /// The connection at the end.
+    pub(super) connection: Option<Status>,
 }
 
 /// A response whose body is about to come.
@@ -314,6 +316,7 @@ impl Attempt<'_> {
             early_data: self.session.early_data(),
             server_scheduler: self.session.server_scheduler().await,
             paths: body.paths,
+            connection: self.session.status(),
         })
     }
 
@@ -348,6 +351,7 @@ impl Attempt<'_> {
             early_data: self.session.early_data(),
             server_scheduler: self.session.server_scheduler().await,
             paths: self.path_table().report(Flow::Received),
+            connection: self.session.status(),
         })
     }
 }

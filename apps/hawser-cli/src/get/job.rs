@@ -138,6 +138,7 @@ impl Job {
                 connect_seconds: finished.connect_seconds,
                 goodput: goodput.clone(),
                 paths: finished.paths.clone(),
+                connection: finished.connection.clone(),
                 server_scheduler: finished.server_scheduler.clone(),
                 resumed: finished.resumed,
                 early_data: self.common.arguments.early_data.then_some(finished.early_data),

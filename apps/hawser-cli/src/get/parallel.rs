@@ -159,6 +159,7 @@ impl Attempt<'_> {
             early_data: self.session.early_data(),
             server_scheduler: self.session.server_scheduler().await,
             paths,
+            connection: self.session.status(),
         })
     }
 }

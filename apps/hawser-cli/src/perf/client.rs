@@ -68,6 +68,7 @@ pub(super) async fn run(
         watching.await.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
     table.sample();
     let paths = table.report(flow);
+    let connection = session.status();
     session.close(0).await;
     let (ours, theirs, failure) = match result {
         Ok((ours, theirs)) => (ours, Some(theirs), None),
@@ -83,7 +84,7 @@ pub(super) async fn run(
     let report = Report {
         start,
         intervals,
-        end: End::new(sent, received, paths),
+        end: End { connection, ..End::new(sent, received, paths) },
         interrupted: failure.as_ref().is_some_and(|failure| failure.exit == Exit::Signal),
         error: failure.as_ref().map(FailureDetails::of),
     };

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::control::ControlOptions;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::options::{ClientOptions, TransportOptions, listen_address, seconds, seconds_or_none, workers};
@@ -67,6 +68,8 @@ pub(crate) struct Server {
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
+    #[command(flatten)]
+    control: ControlOptions,
 }
 
 /// Arguments of `hawser perf client`.

@@ -6,6 +6,7 @@ use super::protocol::{DatagramCounts, Outcome, Request};
 use crate::paths::{PathReport, by_interface};
 use crate::report::{FailureDetails, print};
 use crate::server_scheduler::ServerScheduler;
+use crate::session::Status;
 use crate::units;
 
 /// All of it.
@@ -71,6 +72,9 @@ pub(super) struct End {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) datagrams: Option<Datagrams>,
     pub(super) paths: Vec<PathReport>,
+    /// The connection at the end, in the words of `hawser ctl status --json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) connection: Option<Status>,
 }
 
 /// Of datagrams.
@@ -89,7 +93,7 @@ impl End {
         let counts = |outcome: Option<&Outcome>| outcome.and_then(|outcome| outcome.datagrams);
         let datagrams = counts(sent).zip(counts(received)).map(|(sent, received)| losses(sent, received));
         let sum = |outcome: &Outcome| Sum::new(0.0, outcome.seconds, outcome.bytes);
-        End { sum_sent: sent.map(sum), sum_received: received.map(sum), datagrams, paths }
+        End { sum_sent: sent.map(sum), sum_received: received.map(sum), datagrams, paths, connection: None }
     }
 
     pub(super) fn print(&self) {

@@ -29,7 +29,7 @@ pub(super) async fn run(
     arguments: Server,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let identity = identity_of(&arguments)?;
     let pin = identity.pin()?;
@@ -42,6 +42,8 @@ pub(super) async fn run(
         arguments.allowed_schedulers.apply(builder)
     };
     let endpoint = listen(builder, &identity, arguments.listen, 5201, &[])?;
+    let (control, mut interrupt) = arguments.control.start("perf server", &interrupt, output).await?;
+    control.attach(&endpoint);
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);
     if output.json {
         Channel::Stdout.print(&serde_json::json!({ "port": port, "pin": pin.to_string() }));

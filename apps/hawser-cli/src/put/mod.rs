@@ -269,6 +269,7 @@ async fn send(
         connect_seconds: session.connected_after.as_secs_f64(),
         goodput,
         paths,
+        connection: session.status(),
         server_scheduler: None,
         resumed: session.is_resumed(),
         early_data: None,

@@ -68,6 +68,10 @@ impl<R: Recorder> Recorder for Shown<'_, R> {
         self.recorder.sample_interval().or(self.bar.is_some().then_some(LOOK))
     }
 
+    fn goes_on(&mut self) -> bool {
+        self.recorder.goes_on()
+    }
+
     fn wants_packets(&self) -> bool {
         self.recorder.wants_packets()
     }

@@ -36,7 +36,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {
-    /// Scenario file (TOML)
+    /// Scenario file (TOML), or the name of one that is built in (`hawser scenario list`)
     scenario: PathBuf,
     /// Random seed, instead of the scenario's
     #[arg(long)]

@@ -16,6 +16,7 @@ pub(super) fn text(report: &RunReport) -> String {
         End::Duration => "the duration is over",
         End::Quiet => "nothing left to happen",
         End::Events => "given up",
+        End::Stopped => "stopped",
     };
     let mut text = format!(
         "{}, seed {}: {:.3} s in {:.2} s ({end}); {} packets, trace {}\n",

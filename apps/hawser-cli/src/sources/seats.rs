@@ -14,7 +14,7 @@ use super::pool::SHARE;
 /// So many places, of which a source has at most an eighth. Cheap to clone.
 ///
 /// A source's own share does not protect those behind the same address from each other, and its places cost an attacker a byte each. So
-/// whoever comes when there is no place left takes that of the slowest transfer, if that has not kept up [`LEAST_RATE`] until
+/// who comes when there is no place left takes that of the slowest transfer, if that has not kept up [`LEAST_RATE`] until
 /// then: of its own source if that has its share, else of all.
 #[derive(Clone, Debug)]
 pub(crate) struct Seats {
@@ -137,7 +137,7 @@ mod tests {
         assert!(seats.try_take(ip(1), start).is_some());
     }
 
-    /// Places that cost a byte each are no places: whoever is slowest gives way, and nobody else.
+    /// Places that cost a byte each are no places: the slowest gives way, and nobody else.
     #[tokio::test(start_paused = true)]
     async fn the_slowest_gives_way_to_who_comes() {
         let (seats, start) = (Seats::new(16), Instant::now());

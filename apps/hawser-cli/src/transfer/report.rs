@@ -6,6 +6,7 @@ use super::Goodput;
 use crate::caps::CapReport;
 use crate::paths::PathReport;
 use crate::server_scheduler::ServerScheduler;
+use crate::session::Status;
 
 /// The result of `get` and `put` with `--json`: one line per URL.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +32,9 @@ pub(crate) struct TransferReport {
     pub(crate) goodput: Goodput,
     /// Every path that the connection had.
     pub(crate) paths: Vec<PathReport>,
+    /// The connection at the end, in the words of `hawser ctl status --json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) connection: Option<Status>,
     /// With `--session-file`: whether the connection went on from an earlier session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resumed: Option<bool>,

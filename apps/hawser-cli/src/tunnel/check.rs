@@ -114,6 +114,15 @@ async fn machine(choices: &Choices) -> Result<Vec<Finding>, Failure> {
         Err(error) => findings.push(Finding::Missing(error.to_string())),
     }
     let netlink = Netlink::new().map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    if let Some(lan) = &choices.lan {
+        match netlink.find(lan).await {
+            Ok(index) if netlink.networks(index).await.is_ok_and(|networks| networks.is_empty()) => {
+                findings.push(Finding::Missing(format!("{lan} of the LAN has no address")));
+            }
+            Ok(_) => {}
+            Err(_) => findings.push(Finding::Missing(format!("there is no device {lan} for the LAN"))),
+        }
+    }
     if netlink.find(&choices.device).await.is_ok()
         && State::look(&path).is_ok_and(|found| found == Found::Nothing)
     {
@@ -139,6 +148,9 @@ fn changes(choices: &Choices, dns: &[std::net::IpAddr]) -> Vec<Finding> {
         let dns: Vec<String> = dns.iter().map(ToString::to_string).collect();
         let path = choices.resolv_conf.display();
         changes.push(change(format!("{path} names {} while the tunnel is there", dns.join(" and "))));
+    }
+    if let Some(lan) = &choices.lan {
+        changes.push(change(format!("forwarding, and address translation for the hosts on {lan}")));
     }
     if choices.kill_switch {
         changes.push(change(

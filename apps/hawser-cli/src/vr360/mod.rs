@@ -22,6 +22,7 @@ use clap::{Args, Subcommand};
 use tokio::net::TcpListener;
 
 use self::encode::Encoding;
+use crate::control::ControlOptions;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::live::Address;
@@ -110,6 +111,8 @@ pub(crate) struct Serve {
     /// How the transport behaves
     #[command(flatten)]
     transport: TransportOptions,
+    #[command(flatten)]
+    control: ControlOptions,
 }
 
 /// Arguments of `hawser vr360 play`.

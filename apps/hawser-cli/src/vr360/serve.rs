@@ -44,7 +44,7 @@ pub(super) async fn run(
     arguments: Serve,
     registry: &Arc<Registry>,
     output: Output,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
 ) -> Result<(), Failure> {
     arguments.encoding.shape()?;
     let identity = identity_of(&arguments)?;
@@ -59,6 +59,8 @@ pub(super) async fn run(
     };
     // Before the work of the encoder: a port that is taken is told at once.
     let endpoint = listen(builder, &identity, arguments.listen, super::DEFAULT_PORT, &[])?;
+    let (control, mut interrupt) = arguments.control.start("vr360 serve", &interrupt, output).await?;
+    control.attach(&endpoint);
     let film = tokio::select! {
         film = encode::film(arguments.source.as_deref(), &arguments.encoding) => film?,
         () = interrupt.raised() => return Err(super::stopped()),

@@ -43,7 +43,17 @@ impl Raw {
         let trust = Trust::Pins(vec![server.pin.parse().unwrap()]);
         let config = ClientConfig::builder().trust(trust).alpn([hawser::h3::ALPN]).transport(transport);
         let endpoint = Endpoint::client(config.build().unwrap(), Links::All).unwrap();
-        let connection = endpoint.connect(([127, 0, 0, 1], server.port).into(), "localhost").await.unwrap();
+        let address = ([127, 0, 0, 1], server.port).into();
+        // On a machine with much else to do the server has no time for new clients now and then.
+        let mut connected = endpoint.connect(address, "localhost").await;
+        for _ in 0..20 {
+            if connected.is_ok() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            connected = endpoint.connect(address, "localhost").await;
+        }
+        let connection = connected.unwrap();
         let mut control = connection.open_uni().await.unwrap();
         control.write_all(SETTINGS).await.unwrap();
         Raw { connection, _endpoint: endpoint, _control: control }

@@ -21,14 +21,14 @@ impl Device for Queue {
     }
 }
 
-struct Behind {
-    network: IpNetwork,
+pub(crate) struct Behind {
+    pub(crate) network: IpNetwork,
     packets: mpsc::Receiver<Vec<u8>>,
     _folder: tempfile::TempDir,
 }
 
 impl Behind {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let pools = ["10.118.0.0/24", "fd00::/64"].map(|prefix| prefix.parse().unwrap()).to_vec();
         let pools = Pools::open(pools, &folder.path().join("addresses.toml")).unwrap();
@@ -36,7 +36,7 @@ impl Behind {
         Behind { network: IpNetwork::new(Box::new(Queue(sender)), pools), packets, _folder: folder }
     }
 
-    async fn packet(&self) -> Vec<u8> {
+    pub(crate) async fn packet(&self) -> Vec<u8> {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
             if let Ok(packet) = self.packets.try_recv() {
@@ -47,7 +47,7 @@ impl Behind {
         }
     }
 
-    async fn until(&self, what: impl Fn(IpCounters) -> bool) {
+    pub(crate) async fn until(&self, what: impl Fn(IpCounters) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(10);
         while !what(self.network.counters()) {
             assert!(Instant::now() < deadline, "{:?}", self.network.counters());
@@ -56,11 +56,11 @@ impl Behind {
     }
 }
 
-/// A UDP packet without checksums, which nobody on the way looks at.
-const REAL_TIME: Verdict = Verdict { class: Class::RealTime, flow: 0, number: 0 };
+pub(crate) const REAL_TIME: Verdict = Verdict { class: Class::RealTime, flow: 0, number: 0 };
 const BULK: Verdict = Verdict { class: Class::Bulk, flow: 0, number: 0 };
 
-fn udp(source: IpAddr, destination: &str, length: usize) -> Vec<u8> {
+/// A UDP packet without checksums, which nobody on the way looks at.
+pub(crate) fn udp(source: IpAddr, destination: &str, length: usize) -> Vec<u8> {
     let (IpAddr::V4(source), Ok(IpAddr::V4(destination))) = (source, destination.parse()) else {
         panic!("IPv4 only");
     };
@@ -73,17 +73,17 @@ fn udp(source: IpAddr, destination: &str, length: usize) -> Vec<u8> {
     packet
 }
 
-fn transport() -> hawser_net::TransportConfig {
+pub(crate) fn transport() -> hawser_net::TransportConfig {
     let mut transport = hawser_net::default_transport();
     hawser_gateway::profile::apply(&mut transport, 100);
     transport
 }
 
-async fn client(setup: &Setup, key: &hawser_gateway::users::Key) -> GatewayClient {
+pub(crate) async fn client(setup: &Setup, key: &hawser_gateway::users::Key) -> GatewayClient {
     setup.client(key.clone()).await.unwrap().0
 }
 
-async fn receive(tunnel: &mut IpTunnel) -> Vec<u8> {
+pub(crate) async fn receive(tunnel: &mut IpTunnel) -> Vec<u8> {
     let received = tokio::time::timeout(Duration::from_secs(10), tunnel.receiver.receive()).await;
     received.expect("in time").unwrap().expect("a packet").to_vec()
 }
@@ -120,9 +120,8 @@ async fn packets_travel_both_ways_small_and_large() {
 fn syn(source: IpAddr, destination: &str) -> Vec<u8> {
     let mut packet = udp(source, destination, 16);
     packet[9] = packet::TCP;
-    packet[20..44].copy_from_slice(&[
-        0x10, 0, 0, 53, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 1, 0, 0, 0, 0, 0, 2, 4, 5, 180,
-    ]);
+    packet[20..44]
+        .copy_from_slice(&[0x10, 0, 0, 53, 0, 0, 0, 1, 0, 0, 0, 0, 0x60, 2, 1, 0, 0, 0, 0, 0, 2, 4, 5, 180]);
     packet
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod enemies;
 mod ip;
 mod keys;
 mod support;

@@ -29,6 +29,15 @@ impl Setup {
 
     /// A gateway with a second user, `bob`, and this network behind it.
     pub(crate) async fn start_with(transport: TransportConfig, ip: Option<IpNetwork>) -> Self {
+        Setup::start_limited(transport, ip, 1_000).await
+    }
+
+    /// The same, where a user may have so many tunnels.
+    pub(crate) async fn start_limited(
+        transport: TransportConfig,
+        ip: Option<IpNetwork>,
+        tunnels_per_user: usize,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let users = UserFile::new(folder.path().join("users.toml"));
         let key = users.add("alice").unwrap();
@@ -36,8 +45,8 @@ impl Setup {
         let gateway = GatewayConfig {
             users,
             egress: EgressRules::new(vec!["127.0.0.1/32".parse().unwrap()]),
-            tunnels_per_user: 1_000,
-            connect_timeout: Duration::from_secs(5),
+            tunnels_per_user,
+            connect_timeout: Duration::from_secs(2),
             tcp_idle: TCP_IDLE,
             udp_idle: UDP_IDLE,
             ip,

@@ -9,8 +9,8 @@ const END: u8 = 0;
 const NOTHING: u8 = 1;
 const MSS: u8 = 2;
 
-/// Returns a SYN with a smaller maximum segment size, of so many bytes; `None` of a packet that is none, or asks for no more (RFC 9293
-/// section 3.7.1). Its sum stays as right or wrong as it was.
+/// Returns a SYN with a smaller maximum segment size, of so many bytes; `None` of other packets, and of one that asks for
+/// no more (RFC 9293 section 3.7.1). Its sum stays as right or wrong as it was.
 ///
 /// Paths of which "packet too big" is filtered would swallow what is larger.
 pub fn clamp_mss(bytes: &[u8], packet: &Packet, most: u16) -> Option<Vec<u8>> {

@@ -4,6 +4,7 @@
 //! (which belong to the socket that made them). The rest - policy routing rules, sysctls, `/etc/resolv.conf` - is written to a state
 //! file *before* it is changed. Who ends undoes it; who finds such a file of a process that is gone undoes it first.
 
+pub(crate) mod forwarding;
 pub mod netlink;
 pub mod nft;
 pub mod resolv;

@@ -7,7 +7,7 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use rtnetlink::packet_route::AddressFamily;
-use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags};
+use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags, AddressScope};
 use rtnetlink::packet_route::route::{RouteAttribute, RouteType};
 use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use rtnetlink::{Handle, IpVersion, LinkUnspec, RouteMessageBuilder};
@@ -110,12 +110,48 @@ impl Netlink {
     /// # Errors
     /// When the kernel refuses, for example because IPv6 is disabled.
     pub async fn add_address(&self, device: Index, address: IpNet) -> Result<(), NetlinkError> {
+        self.add_address_of(device, address, AddressScope::Universe).await
+    }
+
+    /// Gives a device an address that nothing is sent from unless it asks for it.
+    ///
+    /// # Errors
+    /// When the kernel refuses, for example because IPv6 is disabled.
+    pub async fn add_local_address(&self, device: Index, address: IpNet) -> Result<(), NetlinkError> {
+        self.add_address_of(device, address, AddressScope::Link).await
+    }
+
+    async fn add_address_of(
+        &self,
+        device: Index,
+        address: IpNet,
+        scope: AddressScope,
+    ) -> Result<(), NetlinkError> {
         let mut request = self.handle.address().add(device.0, address.addr(), address.prefix_len()).replace();
+        request.message_mut().header.scope = scope;
         if address.addr().is_ipv6() {
             // Usable at once: nobody else is on this link who could have it.
             request.message_mut().attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
         }
         request.execute().await.map_err(refused(format!("add the address {address}")))
+    }
+
+    /// The networks that a device is on, without those of link-local addresses.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn networks(&self, device: Index) -> Result<Vec<IpNet>, NetlinkError> {
+        let request = self.handle.address().get().set_link_index_filter(device.0);
+        let found: Vec<_> = request.execute().try_collect().await.map_err(refused("list the addresses"))?;
+        let of = |attributes: &[AddressAttribute], length: u8| {
+            attributes.iter().find_map(|attribute| match attribute {
+                AddressAttribute::Address(address) => IpNet::new(*address, length).ok(),
+                _ => None,
+            })
+        };
+        let global = found.iter().filter(|message| message.header.scope == AddressScope::Universe);
+        let networks = global.filter_map(|message| of(&message.attributes, message.header.prefix_len));
+        Ok(networks.map(|network| network.trunc()).collect())
     }
 
     /// Takes an address from a device.

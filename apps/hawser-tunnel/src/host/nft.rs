@@ -6,8 +6,9 @@ use std::io;
 use ipnet::IpNet;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 
-/// The table.
-const TABLE: &str = "hawser";
+/// The table of a gateway, and that of a router for a LAN.
+const GATEWAY_TABLE: &str = "hawser";
+const LAN_TABLE: &str = "hawser-lan";
 const NFNL_SUBSYS_NFTABLES: u16 = 10;
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
@@ -34,7 +35,8 @@ const FORWARD: u32 = 2;
 const POST_ROUTING: u32 = 4;
 /// NF_DROP.
 const DROP: u32 = 0;
-/// Keys of the meta expression: NFT_META_OIFNAME, NFT_META_NFPROTO.
+/// Keys of the meta expression: NFT_META_IIFNAME, NFT_META_OIFNAME, NFT_META_NFPROTO.
+const INPUT_NAME: u32 = 6;
 const OUTPUT_NAME: u32 = 7;
 const FAMILY: u32 = 15;
 /// NFT_CT_STATE, and its bits for packets of connections that are there: established, related.
@@ -58,19 +60,28 @@ pub struct Table {
 /// # Errors
 /// When the kernel refuses: without CAP_NET_ADMIN, nftables or its NAT, or if the table is there.
 pub fn masquerade(device: &str, pools: &[IpNet]) -> io::Result<Table> {
-    let mut batch = Batch::default();
-    batch.message(BATCH_BEGIN, REQUEST, UNSPECIFIED, NFNL_SUBSYS_NFTABLES, Attributes::default());
-    let table = Attributes::default().text(1, TABLE).number(2, OWNED);
-    batch.message(NEW_TABLE, REQUEST | CREATE | ACKNOWLEDGE, INET, 0, table);
-    batch.chain("postrouting", "nat", POST_ROUTING, 100);
-    batch.chain("forward", "filter", FORWARD, 0);
+    let mut batch = Batch::new(GATEWAY_TABLE);
     for pool in pools {
         let rule = Expressions::default().from(*pool).output(device, NOT_EQUAL).masquerade();
         batch.rule("postrouting", rule);
     }
     batch.rule("forward", Expressions::default().output(device, EQUAL).unknown_connection().verdict(DROP));
-    batch.message(BATCH_END, REQUEST, UNSPECIFIED, NFNL_SUBSYS_NFTABLES, Attributes::default());
-    batch.send().map(|owner| Table { _owner: owner })
+    batch.commit()
+}
+
+/// Hides the hosts of a LAN behind this machine's address in a tunnel, and lets nobody begin to talk to them through it: packets of these
+/// prefixes that leave over this device are masqueraded, and from this device come only answers.
+///
+/// # Errors
+/// As of [`masquerade`].
+pub fn share(device: &str, prefixes: &[IpNet]) -> io::Result<Table> {
+    let mut batch = Batch::new(LAN_TABLE);
+    for prefix in prefixes {
+        let rule = Expressions::default().from(*prefix).output(device, EQUAL).masquerade();
+        batch.rule("postrouting", rule);
+    }
+    batch.rule("forward", Expressions::default().input(device).unknown_connection().verdict(DROP));
+    batch.commit()
 }
 
 /// Attributes of a message: length, type, value, padded to four bytes.
@@ -158,6 +169,13 @@ impl Expressions {
         self.meta(OUTPUT_NAME).compare(how, &name)
     }
 
+    /// Packets that have come over a device.
+    fn input(self, device: &str) -> Self {
+        let mut name = device.as_bytes().to_vec();
+        name.resize(16, 0);
+        self.meta(INPUT_NAME).compare(EQUAL, &name)
+    }
+
     /// Packets of no connection that is there.
     fn unknown_connection(self) -> Self {
         let state = Attributes::default().number(1, REGISTER).number(2, CONNECTION_STATE);
@@ -175,8 +193,9 @@ impl Expressions {
 }
 
 /// Messages that the kernel carries out together or not at all.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Batch {
+    table: &'static str,
     bytes: Vec<u8>,
     sequence: u32,
     /// How many of them are acknowledged.
@@ -184,6 +203,22 @@ struct Batch {
 }
 
 impl Batch {
+    /// That makes a table with a chain for packets that leave, and one for those that are passed on.
+    fn new(table: &'static str) -> Self {
+        let mut batch = Batch { table, bytes: Vec::new(), sequence: 0, acknowledged: 0 };
+        batch.message(BATCH_BEGIN, REQUEST, UNSPECIFIED, NFNL_SUBSYS_NFTABLES, Attributes::default());
+        let owned = Attributes::default().text(1, table).number(2, OWNED);
+        batch.message(NEW_TABLE, REQUEST | CREATE | ACKNOWLEDGE, INET, 0, owned);
+        batch.chain("postrouting", "nat", POST_ROUTING, 100);
+        batch.chain("forward", "filter", FORWARD, 0);
+        batch
+    }
+
+    fn commit(mut self) -> io::Result<Table> {
+        self.message(BATCH_END, REQUEST, UNSPECIFIED, NFNL_SUBSYS_NFTABLES, Attributes::default());
+        self.send().map(|owner| Table { _owner: owner })
+    }
+
     fn message(&mut self, kind: u16, flags: u16, family: u8, resource: u16, attributes: Attributes) {
         self.sequence += 1;
         self.acknowledged += usize::from(flags & ACKNOWLEDGE != 0);
@@ -201,12 +236,12 @@ impl Batch {
 
     fn chain(&mut self, name: &str, kind: &str, hook: u32, priority: u32) {
         let hook = Attributes::default().number(1, hook).number(2, priority);
-        let chain = Attributes::default().text(1, TABLE).text(3, name).nested(4, hook).text(7, kind);
+        let chain = Attributes::default().text(1, self.table).text(3, name).nested(4, hook).text(7, kind);
         self.message(NEW_CHAIN, REQUEST | CREATE | ACKNOWLEDGE, INET, 0, chain);
     }
 
     fn rule(&mut self, chain: &str, expressions: Expressions) {
-        let rule = Attributes::default().text(1, TABLE).text(2, chain).nested(4, expressions.0);
+        let rule = Attributes::default().text(1, self.table).text(2, chain).nested(4, expressions.0);
         self.message(NEW_RULE, REQUEST | CREATE | APPEND | ACKNOWLEDGE, INET, 0, rule);
     }
 

@@ -6,7 +6,7 @@ use crate::study::Study;
 
 const FRAME: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("draw.js"), include_str!("page.js"));
 
 /// Makes the page. Text of traces stands in it as data only; the page may load nothing and send nothing.
 pub fn page(study: &Study) -> String {

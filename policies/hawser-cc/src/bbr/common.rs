@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{Ack, ControllerInit, Loss, LossCause, Sent, Snapshot, Time};
 
+use super::backward::Backward;
 use super::filter::{AggregatedAck, Aggregation, FullPipe, Rounds};
 use super::min_rtt::MinRtt;
 use super::phase::{Phase, Phases, Table};
@@ -37,7 +38,7 @@ pub(crate) struct Sample {
     pub(crate) newly_lost: f64,
     /// The rate is a lower bound: the sender held back.
     pub(crate) limited: bool,
-    /// Of the usual return path, less the peer's delay.
+    /// Of the usual return path, less the peer's delay, and where that is known less what the acknowledgement waited for.
     pub(crate) rtt: Option<f64>,
     pub(crate) return_path_changed: bool,
     pub(crate) rtt_variance: f64,
@@ -61,6 +62,7 @@ pub(crate) struct Common {
     pub(crate) phases: Phases,
     pub(crate) full_pipe: FullPipe,
     pub(crate) min_rtt: MinRtt,
+    pub(crate) backward: Backward,
     pub(crate) aggregation: Aggregation,
     pub(crate) random: Random,
     pub(crate) delivered: u64,
@@ -91,6 +93,7 @@ impl Common {
             phases: Phases::new(table, init.now),
             full_pipe: FullPipe::default(),
             min_rtt,
+            backward: Backward::UNUSED,
             aggregation: Aggregation::new(init.now),
             random: Random::new(init.seed),
             delivered: 0,
@@ -117,6 +120,7 @@ impl Common {
             phases: Phases::new(table, now),
             full_pipe: FullPipe::default(),
             min_rtt,
+            backward: self.backward.restarted(),
             aggregation: Aggregation::new(now),
             random,
             window_filled: [false; 2],
@@ -156,9 +160,10 @@ impl Common {
         MIN_WINDOW * self.datagram
     }
 
-    /// `bandwidth` times RTprop; the initial window while there is no round-trip time.
+    /// `bandwidth` times RTprop and what acknowledgements wait for; the initial window while there is no round-trip time.
     pub(crate) fn bdp(&self, bandwidth: f64) -> f64 {
-        self.min_rtt.get().map_or(self.initial_window, |rtt| (bandwidth * rtt).min(MAXIMUM))
+        let filled = |rtt: f64| (bandwidth * (rtt + self.backward.longer())).min(MAXIMUM);
+        self.min_rtt.get().map_or(self.initial_window, filled)
     }
 
     /// What leaves in one batch.
@@ -214,6 +219,8 @@ impl Common {
         // Where packets overtake each other, the least sample is that of the luckiest packet, not of the empty path: a window for it would
         // be a fraction of what is under way.
         self.min_rtt.on_ack(ack.now, rtt.map(|rtt| if ack.reorders { ack.smoothed_rtt } else { rtt.raw }));
+        // Judged by round trips, what acknowledgements wait for would look like a queue, or like a sinking bandwidth.
+        let without = self.backward.on_ack(ack, self.min_rtt.get());
         let mut sample = Sample {
             now: ack.now,
             acked,
@@ -226,7 +233,7 @@ impl Common {
             lost_since_sent: 0.0,
             newly_lost,
             limited: true,
-            rtt: rtt.map(|rtt| rtt.adjusted.as_secs_f64()),
+            rtt: rtt.map(|rtt| without.unwrap_or_else(|| rtt.adjusted.as_secs_f64())),
             return_path_changed: changed,
             rtt_variance: ack.rtt_variance.as_secs_f64(),
             sent_at: ack.largest_sent_at,

@@ -5,6 +5,7 @@
 //! [`Model`] of a member says what a sample means: which phase follows, which gains hold, what bounds the window. Phases
 //! follow each other by a table that each member declares ([`phase`]).
 
+pub(crate) mod backward;
 mod bounded;
 mod common;
 mod filter;

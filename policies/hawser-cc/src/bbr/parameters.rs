@@ -5,6 +5,7 @@ use std::time::Duration;
 use hawser_policy::{CongestionController, ControllerInit, ParameterInfo, Parameters, PolicyInfo};
 
 use super::Bbr;
+use super::backward::{self, Backward};
 use super::bounded::{Bounded, EcnResponse, Rules, Version};
 use super::common::Common;
 use super::min_rtt::MinRtt;
@@ -58,6 +59,7 @@ fn describe(info: PolicyInfo, rules: &Rules, source: &str) -> PolicyInfo {
         "without a new minimum of the round-trip time",
     ))
     .parameter(duration("min_rtt_window", MIN_RTT_WINDOW, "how long such a minimum holds"))
+    .parameter(backward::parameter())
 }
 
 fn read(rules: Rules, parameters: &Parameters) -> Rules {
@@ -95,7 +97,9 @@ fn controller(
         (parameters.duration("min_rtt_window"), parameters.duration("probe_rtt_interval"));
     let min_rtt = MinRtt::new(window, interval, init.now);
     let model = Bounded::new(read(rules, parameters), plus);
-    Bbr::new(init, Common::new(init, table, min_rtt), model)
+    let mut common = Common::new(init, table, min_rtt);
+    common.backward = Backward::new(parameters);
+    Bbr::new(init, common, model)
 }
 
 const V2_SOURCE: &str = "Cardwell and others, BBRv2 in Linux (v2alpha, 2019-11-22)";

@@ -8,6 +8,7 @@ use hawser_policy::{
     Time,
 };
 
+use super::backward::{self, Backward};
 use super::common::{Common, Sample};
 use super::filter::RoundWindow;
 use super::min_rtt::MinRtt;
@@ -284,6 +285,7 @@ fn describe(info: PolicyInfo) -> PolicyInfo {
             .meaning("how long a minimum of the round-trip time holds, and how far ProbeRTT is apart")
             .source(SOURCE),
         )
+        .parameter(backward::parameter())
 }
 
 const TEN_SECONDS: Duration = Duration::from_secs(10);
@@ -331,5 +333,7 @@ fn make(init: &ControllerInit, parameters: &Parameters, name: &'static str, coup
         coupled,
     };
     let min_rtt = MinRtt::new(settings.min_rtt_window, settings.min_rtt_window, init.now);
-    Bbr::new(init, Common::new(init, phase::V1, min_rtt), V1::new(settings))
+    let mut common = Common::new(init, phase::V1, min_rtt);
+    common.backward = Backward::new(parameters);
+    Bbr::new(init, common, V1::new(settings))
 }

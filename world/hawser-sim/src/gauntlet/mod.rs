@@ -23,6 +23,7 @@ mod lasting;
 mod misbehaving;
 mod moving;
 mod round_trips;
+mod urgent;
 
 use std::fmt;
 
@@ -205,5 +206,10 @@ pub const CASES: &[Case] = &[
         name: "mixed-return-paths",
         about: "acknowledgements of both paths return now on one, now on the other, at 1 to 16 Mbit/s",
         run: round_trips::mixed_return_paths,
+    },
+    Case {
+        name: "urgent-message-next-to-a-dead-path",
+        about: "a link of 100 Mbit/s dies with bulk of low priority on it; messages go on over one of 5 Mbit/s",
+        run: urgent::behind_the_bulk_of_a_dead_path,
     },
 ];

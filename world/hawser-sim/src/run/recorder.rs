@@ -24,6 +24,11 @@ pub trait Recorder {
         false
     }
 
+    /// Asked between two instants: `false` ends the run there, as [`End::Stopped`](super::End::Stopped).
+    fn goes_on(&mut self) -> bool {
+        true
+    }
+
     /// A flow now.
     fn flow(&mut self, _sample: &FlowSample<'_>) {}
 

@@ -68,6 +68,9 @@ impl Simulation {
             if self.is_finished() {
                 break End::Finished;
             }
+            if !recorder.goes_on() {
+                break End::Stopped;
+            }
             let Some(next) = self.parts.engine.next_event() else { break End::Quiet };
             while let Some(at) = next_sample.filter(|at| *at <= next.min(limit)) {
                 self.sample(at, recorder);

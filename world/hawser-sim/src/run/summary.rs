@@ -50,6 +50,8 @@ pub enum End {
     Quiet,
     /// The bound on events was reached.
     Events,
+    /// The recorder did not want it to go on.
+    Stopped,
 }
 
 /// What a flow got.

@@ -12,6 +12,11 @@ const EVENTFUL: u64 = 20_000;
 /// Longest outage of a link in milliseconds: two of them do not reach the idle timeout.
 const MAX_OUTAGE: u64 = 8_000;
 
+/// One in so many courses has links that take turns, and one in so many packets that overtake each other all the time.
+const RESTLESS: u64 = 4;
+/// Drawn apart from all else, so that a number means the same course but for them.
+const RESTLESSNESS: u64 = 0x7265_7374;
+
 /// Something that happens in a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
@@ -99,7 +104,15 @@ impl Course {
         // As much as all links carry in up to 40 seconds, so that most of what happens happens meanwhile.
         let rates = links.iter().map(|[_, down]| down.rate.peak().unwrap_or(0) as f64).sum::<f64>();
         let length = (rates / 8.0 * random.logarithmic(1.0, 40.0)).min(2e7) as u64;
-        let happenings = happenings(&mut random, links.len());
+        let mut happenings = happenings(&mut random, links.len());
+        let mut links = links;
+        let mut restless = Random(mix(seed ^ RESTLESSNESS));
+        if restless.one_in(RESTLESS) {
+            take_turns(&mut restless, links.len(), &mut happenings);
+        }
+        if restless.one_in(RESTLESS) {
+            links.iter_mut().flatten().for_each(|direction| reorder(&mut restless, direction));
+        }
         Course { seed, links, happenings, policies, length, ecn: random.one_in(2) }
     }
 
@@ -135,6 +148,38 @@ fn happenings(random: &mut Random, links: usize) -> Vec<(Time, Happening)> {
     }
     happenings.sort_by_key(|(at, _)| *at);
     happenings
+}
+
+/// One of several links is up at a time, or an only link every other time; the first seconds belong to the handshake.
+fn take_turns(random: &mut Random, links: usize, happenings: &mut Vec<(Time, Happening)>) {
+    let turn = random.logarithmic(100.0, 4_000.0) as u64;
+    let places = links.max(2);
+    // Whatever else goes down would end the turn of a link before its time, or another's too late.
+    happenings.retain(|(_, happening)| !matches!(happening, Happening::Down(_) | Happening::Up(_)));
+    let begins = 3_000 + random.below(3_000);
+    let turns = (EVENTFUL - begins) / turn;
+    for number in 0..turns {
+        let at = Time::from_millis(begins + number * turn);
+        for link in 0..links {
+            let has_turn = number as usize % places == link;
+            let had_turn = number == 0 || (number as usize - 1) % places == link;
+            match (had_turn, has_turn) {
+                (false, true) => happenings.push((at, Happening::Up(link))),
+                (true, false) => happenings.push((at, Happening::Down(link))),
+                _ => {}
+            }
+        }
+    }
+    let end = Time::from_millis(begins + turns * turn);
+    happenings.extend((0..links).map(|link| (end, Happening::Up(link))));
+    happenings.sort_by_key(|(at, _)| *at);
+}
+
+/// Packets overtake each other by up to twice their delay.
+fn reorder(random: &mut Random, direction: &mut DirectionConfig) {
+    let mean = random.logarithmic(2.0, 80.0) as u64 * MILLISECOND;
+    direction.delay.jitter = Jitter::Gamma { mean, deviation: mean };
+    direction.delay.reordering = true;
 }
 
 fn direction(random: &mut Random) -> DirectionConfig {

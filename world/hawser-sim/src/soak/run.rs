@@ -7,9 +7,12 @@ use hawser_core::{Code, Connection, FourTuple, TransportConfig};
 use hawser_policy::{PathId, PathState, PathStatus, Registry, Time};
 
 use super::course::{Course, Happening};
+use super::coverage::{Coverage, STEP};
 use crate::testing::{SERVER, client, client_address, client_config, server};
 use crate::{Download, Host, LinkHandle, Network, Serve};
 
+/// While a link that has a path is up, something arrives this often.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Once the links work for good, something arrives this often.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// And all of it within this: the slowest links lose one packet in twenty.
@@ -40,6 +43,8 @@ pub struct Account {
     pub bytes: u64,
     /// Stream bytes that were sent again.
     pub retransmitted: u64,
+    /// The longest time in which nothing arrived although one link was up and had a path.
+    pub longest_pause: Duration,
 }
 
 /// What was not in order.
@@ -59,6 +64,9 @@ struct Run<'a> {
     course: &'a Course,
     network: Net,
     links: Vec<LinkHandle>,
+    /// Whether each is up.
+    up: Vec<bool>,
+    coverage: Coverage,
     ports: u16,
 }
 
@@ -73,10 +81,11 @@ impl Course {
     pub fn run(&self, registry: &Registry) -> Result<Account, Failure> {
         let mut run = Run::new(self, registry);
         for (at, happening) in &self.happenings {
-            run.network.run_to(*at);
+            run.run_to(*at);
             run.happen(*happening);
         }
-        run.network.run_to(self.ends());
+        run.run_to(self.ends());
+        run.check_coverage()?;
         run.links.iter().for_each(|link| run.network.force(*link, None));
         run.finish()
     }
@@ -99,7 +108,30 @@ impl<'a> Run<'a> {
         let add =
             |(n, [up, down]): (usize, &[_; 2])| network.add_link(client_address(n as u8).ip(), up, down);
         let links = course.links.iter().enumerate().map(add).collect();
-        Run { course, network, links, ports: 0 }
+        let (up, coverage) = (vec![true; course.links.len()], Coverage::new(course.links.len()));
+        Run { course, network, links, up, coverage, ports: 0 }
+    }
+
+    /// Goes on to a moment, and looks at every step whether something arrives.
+    fn run_to(&mut self, at: Time) {
+        while self.network.now() < at {
+            self.network.run_to(at.min(self.network.now() + STEP));
+            let now = self.network.now();
+            let paths = self.network.client.first_connection().map(|it| it.paths()).unwrap_or_default();
+            let has_path = |link: usize| {
+                let local = client_address(link as u8);
+                paths.iter().any(|path| path.tuple.local == local && path.state != PathState::Validating)
+            };
+            let download = &self.network.client.application;
+            let is_over = download.finished_at.is_some() || download.closed.is_some();
+            self.coverage.note(now, download.received, |link| !is_over && self.up[link] && has_path(link));
+        }
+    }
+
+    /// While a link was up something arrived.
+    fn check_coverage(&self) -> Result<(), Failure> {
+        let longest = self.coverage.longest();
+        self.expect(longest <= LONGEST_PAUSE, || format!("nothing in {longest:.1?} with a link that was up"))
     }
 
     fn happen(&mut self, happening: Happening) {
@@ -108,8 +140,14 @@ impl<'a> Run<'a> {
         let is_known = self.is_known_to_server();
         let connection = self.network.client.first_connection();
         match (happening, connection) {
-            (Happening::Down(link), _) => self.network.force(self.links[link], Some(false)),
-            (Happening::Up(link), _) => self.network.force(self.links[link], None),
+            (Happening::Down(link), _) => {
+                self.up[link] = false;
+                self.network.force(self.links[link], Some(false));
+            }
+            (Happening::Up(link), _) => {
+                self.up[link] = true;
+                self.network.force(self.links[link], None);
+            }
             // RFC 9000 section 9: addresses are stable until the handshake is confirmed. A server that has not heard the client's
             // Finished message takes nothing from another one.
             (Happening::Rebind(_), _) if !is_known => {}
@@ -185,6 +223,7 @@ impl<'a> Run<'a> {
             packets: self.network.packets_delivered(),
             bytes: self.course.length,
             retransmitted,
+            longest_pause: self.coverage.longest(),
         })
     }
 

@@ -3,7 +3,9 @@
 
 mod complaints;
 mod files;
+mod recipes;
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::*;
@@ -27,6 +29,7 @@ queue = '100 ms'
 
 const SERVER: &str = include_str!("server.sh");
 const BEYOND: &str = include_str!("beyond.py");
+const GATEWAY: &str = include_str!("gateway.sh");
 const CLIENT: &str = include_str!("client.sh");
 const TOOLS: &str = include_str!("tools.py");
 
@@ -50,23 +53,29 @@ fn run_steps(steps: &str) -> String {
 /// The same over the links of this scenario.
 fn run_over(scenario: &str, steps: &str) -> String {
     let work = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| std::fs::write(work.path().join(name), text).unwrap();
-    write("scenario.toml", scenario);
-    write("server.sh", SERVER);
-    write("beyond.py", BEYOND);
-    write("client.sh", CLIENT);
-    write("tools.py", TOOLS);
-    write("steps.sh", steps);
-    write("resolv.conf", "nameserver 192.0.2.53\noptions ndots:1");
     let mut add = hawser(["gateway", "user", "add", "alice", "-q", "--state"]);
     add.arg(work.path());
     std::fs::write(work.path().join("key"), run(add).stdout).unwrap();
+    run_in(work.path(), scenario, GATEWAY, CLIENT, steps)
+}
+
+/// Runs a gateway, and a script on a host behind these links, which has the steps next to it; what that prints.
+fn run_in(work: &Path, scenario: &str, gateway: &str, client: &str, steps: &str) -> String {
+    let write = |name: &str, text: &str| std::fs::write(work.join(name), text).unwrap();
+    write("scenario.toml", scenario);
+    write("server.sh", SERVER);
+    write("gateway.sh", gateway);
+    write("beyond.py", BEYOND);
+    write("client.sh", client);
+    write("tools.py", TOOLS);
+    write("steps.sh", steps);
+    write("resolv.conf", "nameserver 192.0.2.53\noptions ndots:1");
     let mut command = hawser(["-q", "emu", "run", "--server"]);
-    command.arg(format!("exec sh {}", work.path().join("server.sh").display()));
-    command.arg(work.path().join("scenario.toml")).args(["--", "sh"]).arg(work.path().join("client.sh"));
-    command.env("WORK", work.path()).env("HAWSER", env!("CARGO_BIN_EXE_hawser"));
+    command.arg(format!("exec sh {}", work.join("server.sh").display()));
+    command.arg(work.join("scenario.toml")).args(["--", "sh"]).arg(work.join("client.sh"));
+    command.env("WORK", work).env("HAWSER", env!("CARGO_BIN_EXE_hawser"));
     let output = run(command);
-    let read = |name: &str| std::fs::read_to_string(work.path().join(name)).unwrap_or_default();
+    let read = |name: &str| std::fs::read_to_string(work.join(name)).unwrap_or_default();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         output.status.success(),

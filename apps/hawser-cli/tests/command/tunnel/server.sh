@@ -13,6 +13,5 @@ ip link set near0 up
 inside ip addr add 198.51.100.2/24 dev far0
 inside ip link set far0 up
 nsenter --net=/proc/$beyond/ns/net python3 beyond.py & web=$!
-"$HAWSER" -q gateway --json --nat --listen "$HAWSER_SERVER_ADDR:4435" --state "$WORK" --run "$WORK/run" \
-    --allow-egress 198.51.100.0/24 >hello 2>gateway-said & gateway=$!
+. ./gateway.sh
 wait $gateway

@@ -117,6 +117,7 @@ fn end_name(end: End) -> &'static str {
         End::Duration => "duration",
         End::Quiet => "quiet",
         End::Events => "events",
+        End::Stopped => "stopped",
     }
 }
 

@@ -29,6 +29,7 @@ const CASE_METRICS: &[&str] = &[
     "{fast|slow}_path_at_least_ms",
     "fast_path_at_most_ms",
     "slow_path_varies_by_ms",
+    "later_than_alone_with_a_{short|long}_queue_ms",
     "{before_it_loses_packets|afterwards|afterwards_without_messages|largest_sum_of_windows}_kB",
     "refused_commands",
     "downloads_that_ended",

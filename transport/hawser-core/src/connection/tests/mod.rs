@@ -10,6 +10,7 @@ mod builder;
 mod copies;
 mod dead_zone;
 mod ecn;
+mod efficiency;
 mod ending;
 mod forge;
 mod frames;

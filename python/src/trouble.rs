@@ -1,0 +1,54 @@
+//! What ends a run before its end: an exception of a policy, a signal, another thread.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+
+/// Ends all runs that were given it.
+#[pyclass(module = "hawser._native", frozen)]
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Stop::default()
+    }
+
+    /// Ends the runs, each within a few milliseconds.
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether it was set.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The first exception of a run, which its policies and its recorder share.
+#[derive(Clone, Default)]
+pub(crate) struct Trouble {
+    stop: Stop,
+    error: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Trouble {
+    /// Keeps the first exception, and ends the run.
+    pub(crate) fn note(&self, error: PyErr) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop.set();
+    }
+
+    /// Returns whether the run is to end.
+    pub(crate) fn is_there(&self) -> bool {
+        self.stop.is_set()
+    }
+
+    /// The exception, once.
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}

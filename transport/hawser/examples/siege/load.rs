@@ -1,0 +1,111 @@
+//! Much of everything that is allowed, of a bounded size, each with a victim.
+
+use std::net::UdpSocket;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hawser::{Endpoint, Links};
+
+use super::client::{Client, address, config};
+use super::forms::garbage;
+use super::server::Server;
+use super::{Error, PATIENCE};
+
+const IDLE: usize = 2_000;
+const HANDSHAKES: usize = 2_000;
+const HALF_OPEN: usize = 4_000;
+const GARBAGE: u64 = 200_000;
+
+const H3: &[u8] = hawser::h3::ALPN;
+
+/// Prints the table. Returns whether every victim was served in time.
+pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
+    println!("| load | count | seconds | CPU | KiB held | for each | victim |");
+    println!("|---|---|---|---|---|---|---|");
+    let mut all = true;
+    all &= idle(command).await?;
+    all &= handshakes(command).await?;
+    all &= half_open(command).await?;
+    all &= noise(command).await?;
+    Ok(all)
+}
+
+/// A server that lets one address have all that is asked for here.
+fn start(command: &Path) -> Result<Server, Error> {
+    let unlimited = ["--connections-per-source", "0", "--handshakes-per-source", "0"];
+    let server = Server::start(command, &[&["serve", "FOLDER"][..], &unlimited].concat())?;
+    std::fs::write(server.folder().join("small"), b"content")?;
+    Ok(server)
+}
+
+/// Prints a line, and says whether the victim was served in time.
+async fn report(
+    name: &str,
+    count: u64,
+    server: &Server,
+    before: super::server::Usage,
+    began: Instant,
+) -> Result<bool, Error> {
+    let seconds = began.elapsed().as_secs_f64();
+    let now = server.usage()?;
+    let asked = Instant::now();
+    let served = async { Client::connect(server, H3).await?.get_small().await };
+    let served = tokio::time::timeout(PATIENCE * 5, served).await;
+    let waited = asked.elapsed();
+    let held = now.memory.saturating_sub(before.memory) >> 10;
+    println!(
+        "| {name} | {count} | {seconds:.1} | {:.2} s | {held} | {:.1} KiB | {:.2} s |",
+        (now.cpu - before.cpu).as_secs_f64(),
+        held as f64 / count as f64,
+        waited.as_secs_f64()
+    );
+    Ok(matches!(served, Ok(Ok(()))) && waited < PATIENCE)
+}
+
+async fn idle(command: &Path) -> Result<bool, Error> {
+    let server = start(command)?;
+    let endpoint = Endpoint::client(config(&server, H3, hawser::default_transport())?, Links::All)?;
+    let (before, began) = (server.usage()?, Instant::now());
+    let mut held = Vec::with_capacity(IDLE);
+    for _ in 0..IDLE {
+        held.push(endpoint.connect(address(&server), "localhost").await?);
+    }
+    report("idle connections", IDLE as u64, &server, before, began).await
+}
+
+async fn handshakes(command: &Path) -> Result<bool, Error> {
+    let server = start(command)?;
+    let endpoint = Endpoint::client(config(&server, H3, hawser::default_transport())?, Links::All)?;
+    let (before, began) = (server.usage()?, Instant::now());
+    for _ in 0..HANDSHAKES {
+        endpoint.connect(address(&server), "localhost").await?.close(0x100, b"");
+    }
+    report("handshakes", HANDSHAKES as u64, &server, before, began).await
+}
+
+/// Initial packets that the server answers, and nobody hears it.
+async fn half_open(command: &Path) -> Result<bool, Error> {
+    let server = start(command)?;
+    let trap = tokio::net::UdpSocket::bind("127.0.0.1:0").await?;
+    let to = trap.local_addr()?;
+    let endpoint = Endpoint::client(config(&server, H3, hawser::default_transport())?, Links::All)?;
+    let (before, began) = (server.usage()?, Instant::now());
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    for _ in 0..HALF_OPEN {
+        let endpoint = endpoint.clone();
+        let connecting = tokio::spawn(async move { endpoint.connect(to, "localhost").await.map(drop) });
+        let mut datagram = vec![0; 2048];
+        let length = tokio::time::timeout(Duration::from_secs(5), trap.recv(&mut datagram)).await??;
+        connecting.abort();
+        socket.send_to(&datagram[..length], address(&server))?;
+    }
+    report("half-open connections", HALF_OPEN as u64, &server, before, began).await
+}
+
+async fn noise(command: &Path) -> Result<bool, Error> {
+    let server = start(command)?;
+    let (before, began) = (server.usage()?, Instant::now());
+    let flood = tokio::task::spawn_blocking(move || garbage(&server, GARBAGE).map(|_| server));
+    let server = flood.await??;
+    report("garbage", GARBAGE, &server, before, began).await
+}

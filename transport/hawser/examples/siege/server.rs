@@ -1,0 +1,81 @@
+//! A server in a process of its own, and what it uses.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::Error;
+
+/// Ticks of a process's CPU time in a second, as the kernel tells them.
+const TICKS: f64 = 100.0;
+
+pub(crate) struct Server {
+    process: Child,
+    root: PathBuf,
+    pub(crate) port: u16,
+    pub(crate) pin: String,
+}
+
+/// What a process has used until now.
+#[derive(Clone, Copy)]
+pub(crate) struct Usage {
+    pub(crate) cpu: Duration,
+    pub(crate) memory: u64,
+}
+
+impl Server {
+    /// Starts `HAWSER ARGUMENTS`, of which `FOLDER` is an empty folder to serve.
+    pub(crate) fn start(command: &Path, arguments: &[&str]) -> Result<Self, Error> {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let root = std::env::temp_dir().join(format!("siege-{}-{number}", std::process::id()));
+        fs::create_dir_all(root.join("www"))?;
+        let folder = root.join("www").display().to_string();
+        let arguments =
+            arguments.iter().map(|argument| if *argument == "FOLDER" { &folder } else { *argument });
+        let mut process = Command::new(command)
+            .args(arguments)
+            .args(["--listen", "127.0.0.1:0", "--json", "-q", "--state"])
+            .arg(root.join("state"))
+            .env("HAWSER_CONTROL", "none")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut hello = String::new();
+        BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut hello)?;
+        let hello: serde_json::Value = serde_json::from_str(&hello)?;
+        let port = hello["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+        let pin = hello["pin"].as_str();
+        let (port, pin) = port.zip(pin).ok_or("the server did not say its port and pin")?;
+        Ok(Server { process, root, port, pin: pin.to_owned() })
+    }
+
+    /// The folder that is served.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.root.join("www")
+    }
+
+    pub(crate) fn usage(&self) -> Result<Usage, Error> {
+        let process = format!("/proc/{}", self.process.id());
+        let stat = fs::read_to_string(format!("{process}/stat"))?;
+        // Behind the name, which may have spaces: utime and stime are the 14th and 15th field.
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok());
+        let ticks = ticks(11).zip(ticks(12)).map(|(user, system)| user + system).ok_or("no CPU time")?;
+        let status = fs::read_to_string(format!("{process}/status"))?;
+        let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let memory: u64 = memory.ok_or("no memory")?.trim().trim_end_matches(" kB").parse()?;
+        Ok(Usage { cpu: Duration::from_secs_f64(ticks / TICKS), memory: memory << 10 })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.root);
+    }
+}

@@ -1,0 +1,35 @@
+//! Downloads whose acknowledgements wait behind an upload.
+
+use hawser_scenario::Scenario;
+use hawser_sim::run::{NoRecorder, Options, Simulation};
+
+use crate::common;
+
+/// What a download carries over a cable of 100/2 Mbit/s while an upload with CUBIC fills its uplink from 6 s on, in Mbit/s.
+fn download(controller: &str) -> f64 {
+    let text = format!(
+        "version = 1\nduration = \"30 s\"\n\
+         [[link]]\nname = \"cable\"\ndelay = \"10 ms\"\n\
+         [link.down]\nrate = \"100 Mbit/s\"\nqueue = \"1250 kB\"\n\
+         [link.up]\nrate = \"2 Mbit/s\"\nqueue = \"50 kB\"\n\
+         [[flow]]\nname = \"up\"\nkind = \"bulk\"\ndirection = \"up\"\nstart = \"6 s\"\ncongestion = \"cubic\"\n\
+         [[flow]]\nname = \"main\"\nkind = \"bulk\"\ncongestion = \"{controller}\"\n"
+    );
+    let scenario = Scenario::parse(&text, "cable.toml", &mut |_| Err(String::new()));
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation =
+        Simulation::new(&scenario, &common::registry(), Options::default()).expect("it can run");
+    let flows = simulation.run(&mut NoRecorder).flows;
+    let main = flows.into_iter().find(|flow| flow.flow == "main").expect("it has one");
+    println!("{controller}: {:.1} Mbit/s", main.goodput_bps / 1e6);
+    main.goodput_bps / 1e6
+}
+
+#[test]
+fn the_bbr_family_is_within_a_tenth_of_cubic_next_to_a_full_uplink() {
+    let cubic = download("cubic");
+    for controller in ["bbr", "bbr2", "bbr3", "bbr2plus"] {
+        let goodput = download(controller);
+        assert!(goodput >= 0.9 * cubic, "{controller}: {goodput:.1} of {cubic:.1} Mbit/s");
+    }
+}
