@@ -106,9 +106,7 @@ impl C2tcpRule {
         match &mut self.bad {
             None => self.bad = Some(Above { until: now + interval, count: 1.0 }),
             // A least delay of a shorter path would keep the window at its minimum for good.
-            Some(above)
-                if now >= above.until && window.exact() <= NO_QUEUE_DATAGRAMS * window.datagram() =>
-            {
+            Some(above) if now >= above.until && window.exact() <= NO_QUEUE_DATAGRAMS * window.datagram() => {
                 (self.min_rtt, self.bad) = (Some(rtt), None);
             }
             Some(above) if now >= above.until => {

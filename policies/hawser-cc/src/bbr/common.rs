@@ -233,7 +233,7 @@ impl Common {
             lost_since_sent: 0.0,
             newly_lost,
             limited: true,
-            rtt: rtt.map(|rtt| without.unwrap_or_else(|| rtt.adjusted.as_secs_f64())),
+            rtt: rtt.map(|rtt| without.unwrap_or(rtt.adjusted.as_secs_f64())),
             return_path_changed: changed,
             rtt_variance: ack.rtt_variance.as_secs_f64(),
             sent_at: ack.largest_sent_at,

@@ -32,6 +32,9 @@ const OVER_ROUNDS: u32 = 2;
 const VOTES: u32 = 2;
 /// Another dip soon after one that found others, in round trips: what it changed has settled by then.
 const AGAIN: u32 = 2;
+/// A rate that fell below this share of what it was, while the queue stayed at least at this share of the limit: another flow pushes.
+const PUSHED: f64 = 0.55;
+const PUSHED_QUEUE: f64 = 0.6;
 /// Next to others, so many round trips in a row with an empty queue: there is room for every flow.
 const EMPTY_ROUNDS: u32 = 12;
 /// And so many in which it stayed within the limit, although it was longer than this many limits before: who fills it stops there too.
@@ -109,6 +112,8 @@ pub(crate) struct Contest {
     left: f64,
     /// Queue and rate of the last round.
     last: (f64, f64),
+    /// The highest rate since the queue was short.
+    crest: f64,
 }
 
 /// The path when a dip is decided about; bytes and seconds.
@@ -140,6 +145,7 @@ impl Contest {
             had_path: false,
             left: 0.0,
             last: (0.0, 0.0),
+            crest: 0.0,
         }
     }
 
@@ -194,6 +200,8 @@ impl Contest {
         self.over_rounds = if seen.queue > limit { self.over_rounds + 1 } else { 0 };
         let is_calm = self.over_rounds == 0 && self.votes == 0;
         self.calm_rounds = if is_calm { self.calm_rounds.saturating_add(1) } else { 0 };
+        self.crest = if seen.queue < PUSHED_QUEUE * limit { seen.rate } else { self.crest.max(seen.rate) };
+        let pushed = seen.rate < PUSHED * self.crest;
         let patience = if self.votes > 0 { JOINED } else { ONE };
         if self.over_rounds >= OVER_ROUNDS && (seen.now >= self.next_check || self.votes == 0) {
             self.begin(seen, DIP, patience);
@@ -201,7 +209,8 @@ impl Contest {
         // A queue that falls although the rate does not rise: another flow of this kind looks for the delay without queue. Only if all
         // do so together they find it.
         let others_dip = quiet > 0.5 && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
-        if seen.now >= self.next_check && (quiet > 1.0 || self.votes > 0 || fallen || others_dip) {
+        if seen.now >= self.next_check && (quiet > 1.0 || self.votes > 0 || fallen || others_dip || pushed) {
+            self.crest = seen.rate;
             self.begin(seen, DIP, patience);
         }
     }

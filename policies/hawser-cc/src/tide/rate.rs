@@ -12,6 +12,8 @@ const GAIN: f64 = 0.25;
 /// Weight of a round trip.
 const SLOW_GAIN: f64 = 0.125;
 const UNREST_GAIN: f64 = 0.03;
+/// Round trips after the start, and after an estimate of another kind, in which the rate finds its place: they say nothing of the path.
+const FIRST_ROUNDS: u32 = 10;
 /// Below this mean distance from the mean a rate is steady: a dish or a cell has 0.2 and more, a share next to CUBIC 0.05.
 const STEADY: f64 = 0.12;
 
@@ -26,6 +28,7 @@ pub(crate) struct RateFilter {
     /// The same over a longer time, above the average and below it: what another flow takes only falls.
     above: f64,
     below: f64,
+    settled_rounds: u32,
     /// Since when acknowledgements are counted, their bytes, and the rate at which they came last.
     since: Time,
     bytes: f64,
@@ -62,8 +65,11 @@ impl RateFilter {
             };
             let distance = (self.present - self.mean) / self.mean;
             self.swing += SLOW_GAIN * (distance.abs() - self.swing);
-            self.above += UNREST_GAIN * (distance.max(0.0) - self.above);
-            self.below += UNREST_GAIN * ((-distance).max(0.0) - self.below);
+            self.settled_rounds = self.settled_rounds.saturating_add(1);
+            if self.settled_rounds > FIRST_ROUNDS {
+                self.above += UNREST_GAIN * (distance.max(0.0) - self.above);
+                self.below += UNREST_GAIN * ((-distance).max(0.0) - self.below);
+            }
         }
         // Without a sample in it the last one's stays.
         if self.rounds[0] > 0.0 {

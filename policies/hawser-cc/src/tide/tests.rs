@@ -185,7 +185,7 @@ fn shares(specs: [&str; 2], rival_first: bool) -> Vec<f64> {
     [0.5, 1.0, 2.0, 4.0, 8.0].into_iter().map(mean).collect()
 }
 
-/// The aim is 0.35 to 0.65, whoever comes first; docs/tide.md has the shares.
+/// The aim is 0.35 to 0.65, in either order; docs/tide.md has the shares.
 #[test]
 fn next_to_cubic_it_neither_takes_the_link_nor_loses_it() {
     let mut marks = Marks::default();

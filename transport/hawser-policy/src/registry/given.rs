@@ -79,7 +79,7 @@ impl Registry {
     /// Lets the policy of this kind and name be the one to use when nobody chooses.
     ///
     /// # Errors
-    /// [`PolicyError::UnknownPolicy`]: there is none.
+    /// [`PolicyError::UnknownPolicy`]: unknown name.
     pub fn choose_default(&mut self, kind: PolicyKind, name: &str) -> Result<(), PolicyError> {
         let found = match kind {
             PolicyKind::Scheduler => self.schedulers.alias(DEFAULT, name),

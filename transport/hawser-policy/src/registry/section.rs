@@ -45,7 +45,7 @@ impl<F: ?Sized> Section<F> {
         }
     }
 
-    /// Lets the policy of this name also be what `alias` stands for; false: there is none.
+    /// Lets the policy of this name also be what `alias` stands for; false: the name is unknown.
     pub(super) fn alias(&mut self, alias: &str, name: &str) -> bool {
         let Some(entry) = self.entries.get(&key(name)).cloned() else { return false };
         self.entries.insert(key(alias), entry);

@@ -65,3 +65,17 @@ fn a_rate_that_only_falls_is_pushed_aside_and_not_restless() {
     assert!(!pushed.is_restless() && !pushed.is_steady(), "{pushed:?}");
     assert!(moving.is_restless(), "{moving:?}");
 }
+
+/// Start-up finds more and more, and less when another flow was there first.
+#[test]
+fn the_rise_of_start_up_is_no_restlessness() {
+    let mut rate = RateFilter::default();
+    for round in 0..40u64 {
+        let megabits = if round < 8 { 1 << round } else { 4_000 / (round + 23) };
+        for _ in 0..20 {
+            rate.on_sample(&sample(megabits, LimitedBy::Nothing));
+        }
+        rate.next_round(true);
+    }
+    assert!(!rate.is_restless(), "{rate:?}");
+}
