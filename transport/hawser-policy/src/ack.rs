@@ -70,6 +70,11 @@ pub trait AckPolicy: Send {
 
     /// The path on which acknowledgements for `acked` leave. `None`: the same path.
     fn return_path(&mut self, now: Time, acked: PathId, paths: &[ReturnPath]) -> Option<PathId>;
+
+    /// Told once, before anything is acknowledged on a second path: the peer is of another implementation, since it lists no features of
+    /// Hawser. Nothing is known of how it keeps round-trip times; with one estimate for each path, acknowledgements that return on
+    /// different paths mislead its congestion control. By default nothing follows.
+    fn on_foreign_peer(&mut self) {}
 }
 
 /// Makes acknowledgement policies, one per connection.

@@ -332,7 +332,8 @@ impl Connection {
         }
         if let Some(tracer) = &mut self.tracer {
             let payload = &packet[header.payload_offset..length - tag_length];
-            let traced = TracedPacket { space: SpaceId::Path(id), number, long: None, length, payload };
+            let (space, destination) = (SpaceId::Path(id), destination_cid);
+            let traced = TracedPacket { space, number, destination, long: None, length, payload };
             tracer.packet_sent(now, &traced, contents.kind);
         }
         let keys = self.handshake.one_rtt.as_mut()?;
@@ -463,8 +464,8 @@ impl Connection {
         let space = if level == Level::Initial { SpaceId::Initial } else { SpaceId::Handshake };
         if let Some(tracer) = &mut self.tracer {
             let payload = &packet[encoded.payload_offset..length - tag_length];
-            let long = Some((header.version, header.destination_cid, header.source_cid));
-            let traced = TracedPacket { space, number, long, length, payload };
+            let (destination, long) = (header.destination_cid, Some((header.version, header.source_cid)));
+            let traced = TracedPacket { space, number, destination, long, length, payload };
             tracer.packet_sent(now, &traced, PacketKind::Normal);
         }
         long.packet_local().seal(0, number, packet, encoded.payload_offset);

@@ -186,10 +186,10 @@ impl Connection {
                 Level::OneRtt => SpaceId::Path(id),
             };
             let version = self.handshake.version.current();
-            let long =
-                (level != Level::OneRtt).then_some((version, destination_cid, self.identity.local_cid));
+            let long = (level != Level::OneRtt).then_some((version, self.identity.local_cid));
+            let destination = destination_cid;
             let payload = &packet[header.payload_offset..length - 16];
-            let traced = TracedPacket { space, number, long, length, payload };
+            let traced = TracedPacket { space, number, destination, long, length, payload };
             tracer.packet_sent(now, &traced, PacketKind::Normal);
         }
         if level == Level::OneRtt {

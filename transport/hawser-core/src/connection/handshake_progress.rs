@@ -99,6 +99,9 @@ impl Connection {
         }
         self.adopt_preferred_address(&peer)?;
         self.messages.negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
+        if peer.features.is_none() {
+            self.policies.on_foreign_peer();
+        }
         let peer_min = peer.min_ack_delay.map(Duration::from_micros);
         self.ack_frequencies.negotiate(peer_min, Duration::from_millis(peer.max_ack_delay.into()));
         if let Some(frequency) = self.transport.ack_frequency {

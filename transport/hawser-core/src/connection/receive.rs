@@ -34,7 +34,8 @@ impl Opened {
         TracedPacket {
             space: self.space,
             number: self.number,
-            long: header.version.map(|version| (version, header.destination_cid, header.source_cid)),
+            destination: header.destination_cid,
+            long: header.version.map(|version| (version, header.source_cid)),
             length: self.packet.len(),
             payload: self.packet.get(self.payload.clone()).unwrap_or_default(),
         }

@@ -293,8 +293,9 @@ impl Connection {
         let packet = &mut out[..length];
         if let Some(tracer) = &mut self.tracer {
             let payload = &packet[encoded.payload_offset..length - tag_length];
-            let long = Some((version, destination_cid, source_cid));
-            let traced = TracedPacket { space: SpaceId::Path(id), number, long, length, payload };
+            let (space, destination, long) =
+                (SpaceId::Path(id), destination_cid, Some((version, source_cid)));
+            let traced = TracedPacket { space, number, destination, long, length, payload };
             tracer.packet_sent(now, &traced, contents.kind);
         }
         let keys = self.zero_rtt.keys()?;

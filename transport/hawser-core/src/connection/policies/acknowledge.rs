@@ -14,6 +14,11 @@ impl Policies {
         self.set.acknowledgements.decide(opportunity)
     }
 
+    /// The peer lists no features of Hawser.
+    pub(crate) fn on_foreign_peer(&mut self) {
+        self.set.acknowledgements.on_foreign_peer();
+    }
+
     /// The path on which acknowledgements leave that are due for the path at `at`; noted for
     /// [`acks_return_on`](Self::acks_return_on).
     pub(crate) fn choose_return_path(&mut self, now: Time, paths: &PathSet, at: usize) -> Option<PathId> {

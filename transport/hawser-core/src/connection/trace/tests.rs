@@ -131,8 +131,14 @@ fn secrets_are_not_written() {
 fn records_are_framed_and_in_order_of_time() {
     let disk = Disk { room: usize::MAX, ..Disk::default() };
     let mut tracer = tracer(&disk, Time::from_millis(1000));
-    let packet =
-        TracedPacket { space: SpaceId::Path(PathId(1)), number: 5, long: None, length: 20, payload: &[1] };
+    let packet = TracedPacket {
+        space: SpaceId::Path(PathId(1)),
+        number: 5,
+        destination: ConnectionId::new(&[0xcd, 2]).unwrap(),
+        long: None,
+        length: 20,
+        payload: &[1],
+    };
     tracer.packet_sent(Time::from_micros(1_002_500), &packet, PacketKind::MtuProbe);
     // Older than the last record: it had waited for its keys.
     tracer.packet_received(Time::from_millis(1001), &packet, 3);
@@ -144,7 +150,7 @@ fn records_are_framed_and_in_order_of_time() {
     assert!(records[0].contains(r#""title":"a \"test\"""#), "{}", records[0]);
     assert!(records[0].contains(r#""group_id":"ab01""#), "{}", records[0]);
     assert!(records[0].contains(r#""wall_clock_time":"2000-02-29T12:34:56.007Z""#), "{}", records[0]);
-    let sent = r#"{"time":2.500,"name":"quic:packet_sent","tuple":"1","data":{"header":{"packet_type":"1RTT","path_id":1,"packet_number":5},"raw":{"length":20,"payload_length":1},"frames":[{"frame_type":"ping"}],"is_mtu_probe_packet":true}}"#;
+    let sent = r#"{"time":2.500,"name":"quic:packet_sent","tuple":"1","data":{"header":{"packet_type":"1RTT","path_id":1,"packet_number":5,"dcid":"cd02"},"raw":{"length":20,"payload_length":1},"frames":[{"frame_type":"ping"}],"is_mtu_probe_packet":true}}"#;
     assert_eq!(&records[1][1..], sent);
     assert!(records[2][1..].starts_with(r#"{"time":2.500,"name":"quic:packet_received""#), "{}", records[2]);
 }

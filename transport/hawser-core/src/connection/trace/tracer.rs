@@ -38,8 +38,9 @@ pub(in crate::connection) struct Tracer {
 pub(in crate::connection) struct TracedPacket<'a> {
     pub(in crate::connection) space: SpaceId,
     pub(in crate::connection) number: u64,
-    /// Version, destination and source; left out of 1-RTT packets, whose path tells enough, but not of 0-RTT packets.
-    pub(in crate::connection) long: Option<(Version, ConnectionId, ConnectionId)>,
+    pub(in crate::connection) destination: ConnectionId,
+    /// Version and source; 1-RTT packets have none, but 0-RTT packets do.
+    pub(in crate::connection) long: Option<(Version, ConnectionId)>,
     /// Bytes, header and tag included.
     pub(in crate::connection) length: usize,
     /// The frames.
@@ -120,11 +121,11 @@ impl Tracer {
         self.records.event_on(now, packet.space.path(), name, |json| {
             json.member("header", |json| {
                 write_header(json, packet.space, packet.long.is_some(), packet.number);
-                if let Some((version, destination, source)) = packet.long {
+                if let Some((version, source)) = packet.long {
                     json.text("version", &hexadecimal(version));
                     json.hex("scid", source.as_bytes());
-                    json.hex("dcid", destination.as_bytes());
                 }
+                json.hex("dcid", packet.destination.as_bytes());
             });
             json.member("raw", |json| {
                 json.number("length", packet.length as u64);
