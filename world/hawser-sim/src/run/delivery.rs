@@ -144,7 +144,7 @@ impl Unread {
         self.queues[index].insert(sending);
     }
 
-    /// The run that it goes on with the least gap; if there is none an empty queue, or the one with the fewest sendings to be moved.
+    /// The run that it goes on with the least gap; without one an empty queue, or the one with the fewest sendings to be moved.
     fn queue_for(&mut self, start: u64) -> usize {
         let last = |queue: &Queue| queue.sendings.back().map(|last| last.start);
         let gaps = self.queues.iter().map(|queue| last(queue).and_then(|last| start.checked_sub(last)));

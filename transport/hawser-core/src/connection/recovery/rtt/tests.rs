@@ -101,7 +101,7 @@ fn a_rare_return_path_moves_nothing_but_the_probe_timeout() {
     assert!(rtt.round_trip_bound() < millis(22), "{:?}", rtt.round_trip_bound());
 }
 
-/// With a queue, acknowledgements by way of another path took 200 ms; when they come that way again, now and then, there is none.
+/// With a queue, acknowledgements by way of another path took 200 ms; when they come that way again, now and then, the queue is empty.
 #[test]
 fn a_return_path_that_was_left_for_long_begins_again() {
     let mut rtt = RttEstimator::new(OWN, millis(333), millis(25));
