@@ -21,6 +21,8 @@ const WINDOW: Duration = Duration::from_secs(10);
 const STALE: Duration = Duration::from_secs(1);
 /// Of the moving average.
 const GAIN: f64 = 0.125;
+/// Less than this share of RTprop is no queue: the window has room for as much, and another return path makes the difference.
+const NEGLIGIBLE: f64 = 0.5;
 
 /// By how much a round trip without the queue of this direction is longer than RTprop, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,7 @@ pub(crate) struct Backward {
     is_used: bool,
     forward: TwoBuckets,
     at: Option<Time>,
+    mean: f64,
     longer: f64,
 }
 
@@ -38,7 +41,7 @@ impl Backward {
 
     /// Nothing is judged by forward delays.
     pub(crate) const UNUSED: Backward =
-        Backward { is_used: false, forward: TwoBuckets::EMPTY, at: None, longer: 0.0 };
+        Backward { is_used: false, forward: TwoBuckets::EMPTY, at: None, mean: 0.0, longer: 0.0 };
 
     /// Another network path.
     pub(crate) fn restarted(self) -> Backward {
@@ -56,7 +59,8 @@ impl Backward {
         let forward = forward.as_secs_f64();
         let queue = forward - self.forward.on_sample(ack.now, forward, WINDOW);
         let longer = (rtt.as_secs_f64() - queue - propagation).max(0.0);
-        self.longer += if self.at.is_some() { GAIN * (longer - self.longer) } else { longer };
+        self.mean += if self.at.is_some() { GAIN * (longer - self.mean) } else { longer };
+        self.longer = if self.mean < NEGLIGIBLE * propagation { 0.0 } else { self.mean };
         self.at = Some(ack.now);
         Some(propagation + queue)
     }
