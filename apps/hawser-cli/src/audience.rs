@@ -23,7 +23,8 @@ pub(crate) fn grouped(command: Command) -> Command {
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
     for (heading, names) in GROUPS {
         let _ = writeln!(text, "\n{heading}:");
-        for name in names {
+        let shown = |name: &&&str| command.find_subcommand(name).is_none_or(|below| !below.is_hide_set());
+        for name in names.iter().filter(shown) {
             let about = command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
             let _ = writeln!(text, "  {name:width$}  {}", about.unwrap_or_default());
         }

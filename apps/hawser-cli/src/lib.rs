@@ -178,6 +178,7 @@ enum Command {
     Config(config_file::ConfigCommand),
     /// Make man pages and shell completions
     #[command(subcommand)]
+    #[command(hide = true)]
     Generate(generate::Generate),
 }
 

@@ -85,7 +85,16 @@ pub(crate) fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsSt
     let above = names.split_last().and_then(|(_, above)| find(command, above));
     let entries = read(path, &below, above.as_ref().filter(|_| names.len() > 1))?;
     let given = |argument: &Arg| is_given(matches, argument);
-    let excluded = |argument: &Arg| below.get_arg_conflicts_with(argument).into_iter().any(given);
+    // Either may name the other as what it excludes.
+    let excluded = |argument: &Arg| {
+        let names = |one: &Arg, other: &Arg| {
+            below.get_arg_conflicts_with(one).into_iter().any(|it| it.get_id() == other.get_id())
+        };
+        below
+            .get_arguments()
+            .filter(|other| given(other))
+            .any(|other| names(argument, other) || names(other, argument))
+    };
     let mut added = Vec::new();
     for (entry, argument) in &entries {
         if !given(argument) && !excluded(argument) {

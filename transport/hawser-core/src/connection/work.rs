@@ -26,6 +26,9 @@ pub(crate) const MOST: u64 = 8 << 20;
 /// To look at an entry of a list.
 pub(crate) const ENTRY: u64 = 16;
 
+/// To find a place in a sorted list.
+pub(crate) const SEARCH: u64 = 4 * ENTRY;
+
 /// To move an entry of a list to make room for another.
 pub(crate) const MOVE: u64 = 8;
 

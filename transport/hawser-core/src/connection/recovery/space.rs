@@ -9,7 +9,7 @@ use hawser_wire::frame::EcnCounts;
 use super::numbers::PacketNumbers;
 use super::received::ReceivedPackets;
 use super::sent::{SentPacket, SentPackets};
-use crate::connection::work::{LOOKUP, MOVE};
+use crate::connection::work::{LOOKUP, MOVE, SEARCH};
 use crate::error::TransportError;
 
 #[cfg(test)]
@@ -172,13 +172,13 @@ impl PacketNumberSpace {
         let from = self.lost_records.partition_point(|record| record.packet_number < *range.start());
         // Nearly always none.
         if self.lost_records.get(from).is_none_or(|record| record.packet_number > *range.end()) {
-            return LOOKUP;
+            return SEARCH;
         }
         let to = self.lost_records.partition_point(|record| record.packet_number <= *range.end());
         // Those on the shorter side move up.
         let moved = from.min(self.lost_records.len() - to) as u64;
         self.lost_records.drain(from..to).for_each(visit);
-        LOOKUP + (to - from) as u64 * LOOKUP + moved * MOVE
+        2 * SEARCH + (to - from) as u64 * LOOKUP + moved * MOVE
     }
 
     /// Whether no packet between two that were lost one after the other was acknowledged: all numbers in between were left out, or are

@@ -427,12 +427,14 @@ fn cut(pieces: &mut VecDeque<Piece>, mut length: u64, keep: u64) -> usize {
     dropped
 }
 
-/// Returns the [work](crate::connection::work) of it: a unit for each byte that is copied.
+/// Returns the [work](crate::connection::work) of it: a unit for each byte that is copied again, which is a last block that was
+/// small. That a byte is copied once its packet has paid for by far, however many wait for it together.
 fn compact_pieces(pieces: &mut VecDeque<Piece>) -> u64 {
     let mut work = ENTRY * (1 + pieces.len() as u64);
     if !pieces.iter().any(|piece| piece.charge > 0) {
         return work;
     }
+    let mut small = 0;
     let mut block: Vec<u8> = Vec::new();
     let mut compacted = VecDeque::new();
     for piece in pieces.drain(..) {
@@ -443,12 +445,13 @@ fn compact_pieces(pieces: &mut VecDeque<Piece>) -> u64 {
         if settled {
             compacted.push_back(piece);
         } else {
-            work += piece.bytes.len() as u64;
+            small += if piece.charge == 0 { piece.bytes.len() } else { 0 };
             block.extend_from_slice(&piece.bytes);
         }
     }
     flush(&mut block, &mut compacted);
     *pieces = compacted;
+    work += small.min(SMALL_BLOCK) as u64;
     work
 }
 
