@@ -12,7 +12,7 @@ const STREAM_WINDOW: u64 = 1 << 20;
 /// What it may grow to: 1 Gbit/s at 130 ms.
 const MAX_STREAM_WINDOW: u64 = 16 << 20;
 /// Bytes that a peer may send on all streams together. A tunnel that nobody reads keeps its window full for as long as it is
-/// open, and every byte of that counts here: with the default of 48 MiB as many tunnels would stop all others. So that the
+/// open, and every byte of that counts here: with 48 MiB as many tunnels would stop all others. So that the
 /// windows of streams are what limits, this is more than a thousand of them; memory is bounded by the receive memory of the
 /// endpoint.
 const CONNECTION_WINDOW: u64 = 2 << 30;

@@ -15,7 +15,7 @@ const ANSWERS: &str = "[[flow]]\nname = \"main\"\nkind = \"requests\"\nrequest =
 
 fn run(scheduler: &str, links: &[&str], flow: &str, duration: &str) -> Outcome {
     let text = format!(
-        "version = 1\nduration = \"{duration}\"\n[transport]\nscheduler = \"{scheduler}\"\n{}\n{flow}",
+        "version = 1\nduration = \"{duration}\"\n[transport]\nscheduler = \"{scheduler}\"\ncongestion = \"cubic\"\n{}\n{flow}",
         links.concat()
     );
     let scenario = Scenario::parse(&text, "oracle.toml", &mut |_| Err(String::new()));

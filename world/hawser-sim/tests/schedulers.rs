@@ -42,6 +42,9 @@ fn share(scheduler: &str, links: &[String], megabits: u64, transport: &str) -> f
 
 const MEGABYTE: u64 = 1_000_000;
 
+/// What schedulers make of windows that grow until something is lost.
+const CUBIC: &str = "congestion = \"cubic\"";
+
 fn unequal() -> [String; 2] {
     [link("fast0", 100, 20, ""), link("slow0", 20, 60, "")]
 }
@@ -77,7 +80,7 @@ fn the_default_aggregates_from_a_small_send_buffer() {
 #[test]
 fn later_bytes_on_the_slow_path_arrive_in_order() {
     let delay = |scheduler: &str| {
-        let outcome = transfer(scheduler, &unequal(), 20 * MEGABYTE, "");
+        let outcome = transfer(scheduler, &unequal(), 20 * MEGABYTE, CUBIC);
         main_flow(&outcome).delay.p95_ms
     };
     let (default, min_rtt) = (delay("default"), delay("minrtt"));
@@ -91,7 +94,7 @@ fn later_bytes_on_the_slow_path_arrive_in_order() {
 #[test]
 fn a_short_transfer_is_no_slower_than_on_the_best_link() {
     let completion = |links: &[String], bytes| {
-        let outcome = transfer("default", links, bytes, "");
+        let outcome = transfer("default", links, bytes, CUBIC);
         main_flow(&outcome).completion_seconds.expect("it ended") * 1e3
     };
     for bytes in [20_000, 200_000, 2 * MEGABYTE] {
@@ -119,7 +122,7 @@ fn a_dying_link_stalls_nobody_for_long() {
 #[test]
 fn with_copies_the_death_of_a_link_costs_no_detection_time() {
     let dying = link("fast0", 50, 20, "outage = [{ from = \"200 ms\" }]");
-    let outcome = transfer("redundant", &[dying, link("far0", 50, 60, "")], 2 * MEGABYTE, "");
+    let outcome = transfer("redundant", &[dying, link("far0", 50, 60, "")], 2 * MEGABYTE, CUBIC);
     let gap = main_flow(&outcome).longest_gap_ms;
     println!("longest gap {gap:.0} ms");
     assert!(gap < 120.0, "{gap} ms");

@@ -70,7 +70,8 @@ fn a_server_is_seen_steered_and_stopped_over_its_socket() {
     );
     let wrong = ctl(&socket, &["scheduler", "a b"]).output().unwrap();
     assert!(!wrong.status.success(), "{}", text(&wrong.stdout));
-    assert!(ctl(&socket, &["drain"]).status().unwrap().success());
+    let drained = ctl(&socket, &["drain"]).output().unwrap();
+    assert!(drained.status.success(), "{}{}", text(&drained.stdout), text(&drained.stderr));
     server.wait();
     assert!(!socket.exists());
 }

@@ -121,7 +121,7 @@ fn quota_holds_the_share_that_the_receiver_wants_in_the_simulator() {
 /// 22 Mbit/s of video, 24 frames a second, where there are 19. Without a deadline nothing is discarded, as with MinRTT.
 #[test]
 fn whole_frames_come_in_time_in_the_simulator() {
-    const SEEDS: u32 = 20;
+    const SEEDS: u32 = 200;
     let settings = [
         "duration=14s",
         "link.b0.rate=4Mbit/s",

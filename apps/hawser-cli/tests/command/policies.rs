@@ -70,8 +70,7 @@ fn the_list_for_programs_has_the_same() {
 fn an_unknown_name_is_answered_with_what_was_meant() {
     let words = run_failing(hawser(["policies", "cubik"]), 2);
     assert!(
-        words.contains("there is no policy named \"cubik\"")
-            && words.contains("did you mean \"cubic\"?"),
+        words.contains("there is no policy named \"cubik\"") && words.contains("did you mean \"cubic\"?"),
         "{words}"
     );
 }

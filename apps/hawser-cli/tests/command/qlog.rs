@@ -12,6 +12,9 @@ const SCENARIO: &str = r#"
 version = 1
 name = "gap"
 duration = "3 s"
+[transport]
+congestion = "cubic"
+scheduler = "minrtt"
 [[link]]
 name = "a0"
 rate = "5 Mbit/s"

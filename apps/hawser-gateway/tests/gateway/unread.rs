@@ -1,5 +1,7 @@
-//! Downloads that nobody reads, with the windows of tunnels and with those of other applications.
+//! Downloads that nobody reads, with the windows of tunnels and with a smaller one of the connection.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hawser_gateway::client::GatewayClient;
@@ -16,19 +18,33 @@ const READ: usize = 4 << 20;
 /// Of a download on loopback, which takes a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server that never stops sending.
-async fn source() -> std::net::SocketAddr {
+/// A server that never stops sending, and what it has sent.
+async fn source() -> (std::net::SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
+    let sent = Arc::<AtomicU64>::default();
+    let counter = sent.clone();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
+            let counter = counter.clone();
             tokio::spawn(async move {
                 let block = vec![7; 1 << 16];
-                while stream.write_all(&block).await.is_ok() {}
+                while stream.write_all(&block).await.is_ok() {
+                    counter.fetch_add(1 << 16, Ordering::Relaxed);
+                }
             });
         }
     });
-    address
+    (address, sent)
+}
+
+/// Waits until a source has sent nothing for a second: every buffer on the way is full.
+async fn full(sent: &AtomicU64) {
+    let mut before = u64::MAX;
+    while before != sent.load(Ordering::Relaxed) {
+        before = sent.load(Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
 }
 
 /// The end of a program whose other end is a tunnel to this address.
@@ -45,15 +61,14 @@ async fn tunnel(client: &GatewayClient, target: std::net::SocketAddr) -> TcpStre
 async fn comes_through(transport: TransportConfig, patience: Duration) -> bool {
     let setup = Setup::start(transport).await;
     let (client, _) = setup.client(setup.key.clone()).await.unwrap();
-    let source = source().await;
+    let (source, sent) = source().await;
     let mut unread = Vec::new();
     for _ in 0..UNREAD {
         let opened = tokio::time::timeout(patience, tunnel(&client, source)).await;
         let Ok(program) = opened else { return false };
         unread.push(program);
     }
-    // Until nothing comes any more.
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    full(&sent).await;
     let download = async {
         let mut program = tunnel(&client, source).await;
         program.read_exact(&mut vec![0; READ]).await.unwrap();
@@ -70,8 +85,9 @@ async fn with_the_windows_of_tunnels_they_stop_no_other() {
 
 /// Else the other test would show nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn with_the_windows_of_other_applications_they_stop_all() {
+async fn with_a_window_of_the_connection_below_those_of_its_streams_they_stop_all() {
     let mut transport = hawser_net::default_transport();
     transport.max_bidirectional_streams = 1_000;
+    transport.max_connection_window = UNREAD as u64 * transport.initial_stream_window * 3 / 4;
     assert!(!comes_through(transport, PATIENCE / 4).await);
 }

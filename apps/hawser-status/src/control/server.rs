@@ -142,9 +142,14 @@ impl Session<'_> {
     async fn on_line(&mut self, line: &[u8]) -> io::Result<()> {
         match serde_json::from_slice::<Request>(line) {
             Ok(Request { id, order }) => {
+                let drains = matches!(order, Order::Drain);
                 let outcome = self.follow(order).await;
-                self.say(&Line::Answer(Answer { id, outcome })).await?;
-                Ok(())
+                let said = self.say(&Line::Answer(Answer { id, outcome })).await;
+                // The process may end at once, and with it what was not written.
+                if drains {
+                    self.hub.drain();
+                }
+                said
             }
             Err(error) => {
                 let outcome = Outcome::Error(format!("this is no request: {error}; see docs/control.md"));
@@ -176,10 +181,7 @@ impl Session<'_> {
             Order::Qlog { connection, file, max_bytes } => {
                 return start_qlog(hub, &connection, &file, max_bytes);
             }
-            Order::Drain => {
-                hub.drain();
-                Ok("the program stops".to_owned())
-            }
+            Order::Drain => Ok("the program stops".to_owned()),
         };
         done.map_or_else(|error| Outcome::Error(error.to_string()), Outcome::Done)
     }

@@ -75,7 +75,7 @@ const FORWARD: &str = "forward";
 
 /// The parameter of each member.
 pub(super) fn parameter() -> ParameterInfo {
-    ParameterInfo::flag(FORWARD, true)
+    ParameterInfo::flag(FORWARD, false)
         .meaning("ask the peer when packets arrive, and leave room for what acknowledgements wait for")
         .source("Hawser")
 }
