@@ -29,7 +29,7 @@ pub(crate) fn grouped(command: Command) -> Command {
             let _ = writeln!(text, "  {name:width$}  {}", about.unwrap_or_default());
         }
     }
-    text.push_str("\n`hawser help COMMAND` explains one.\n\n{options}{after-help}");
+    text.push_str("\n`hawser help COMMAND` explains one.\n{options}{after-help}");
     command.help_template(text)
 }
 
