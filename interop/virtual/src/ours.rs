@@ -102,7 +102,10 @@ pub fn policies() -> Registry {
 }
 
 fn transport(seed: u64) -> TransportConfig {
-    let defaults = policies().set(&Composition::default()).expect("the defaults are registered");
+    // That of the other side, which the marks are made for.
+    let congestion = Some("cubic".parse().expect("a name"));
+    let composition = Composition { congestion, ..Composition::default() };
+    let defaults = policies().set(&composition).expect("the defaults are registered");
     TransportConfig { qlog: qlog(seed), ..TransportConfig::with_policies(defaults) }
 }
 

@@ -51,7 +51,7 @@ impl Default for FastestReturnParameters {
             heard_within: Duration::from_millis(25),
             own_path_interval: Duration::from_millis(10),
             advantage: 0.25,
-            foreign: false,
+            foreign: true,
         }
     }
 }

@@ -16,6 +16,7 @@ mod startup;
 mod steer;
 #[cfg(test)]
 mod tests;
+mod unreported;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +38,7 @@ use rate::RateFilter;
 pub(crate) use settings::info;
 use settings::{NAME, Settings};
 use startup::{Startup, TRAIN_GAIN};
+use unreported::Unreported;
 
 /// Pacing in windows per round trip: room to follow a capacity that rises; where the queue overflows, hardly any.
 const PACING: f64 = 1.25;
@@ -89,7 +91,10 @@ struct Factory(Settings);
 
 impl ControllerFactory for Factory {
     fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController> {
-        Box::new(Tide::new(init, self.0))
+        match self.0.forward {
+            true => Box::new(Unreported::new(init, self.0)),
+            false => Box::new(Tide::new(init, self.0)),
+        }
     }
 
     fn wants_receive_timestamps(&self) -> bool {

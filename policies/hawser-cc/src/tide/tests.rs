@@ -49,7 +49,8 @@ fn run_to(network: &mut Network, millis: u64) {
 fn alone_it_fills_the_link_and_bounds_the_queue() {
     let mut marks = Marks::default();
     for products in [0.1, 0.5, 1.0, 2.0, 8.0, 32.0] {
-        let network = measure(alone("tide", Link::new(40.0, (products * BDP as f64) as u64)), 5, 25);
+        let network =
+            measure(alone("tide,forward=off", Link::new(40.0, (products * BDP as f64) as u64)), 5, 25);
         let (used, wait, loss) = (network.utilisation(40.0), quantile(&network, 0, 0.95), network.loss(0));
         let least = if products < 0.5 { 0.85 } else { 0.95 };
         let met = used > least && wait < 100.0 && loss < 0.01;
@@ -65,7 +66,7 @@ fn alone_it_fills_the_link_and_bounds_the_queue() {
 #[test]
 fn a_bound_of_25_ms_is_kept() {
     for products in [1, 8, 32] {
-        let network = measure(alone("tide,bound=25 ms", Link::new(40.0, products * BDP)), 5, 25);
+        let network = measure(alone("tide,bound=25 ms,forward=off", Link::new(40.0, products * BDP)), 5, 25);
         let (used, wait) = (network.utilisation(40.0), quantile(&network, 0, 0.95));
         println!("{products} products: used {used:.3}, p95 {wait:.1} ms");
         assert!(used > 0.95 && wait < 25.0, "{products}: {used} {wait} ms");
@@ -77,7 +78,7 @@ fn a_bound_of_25_ms_is_kept() {
 fn a_capacity_that_falls_is_followed_within_a_round_trip() {
     let mut marks = Marks::default();
     for (factor, at) in [(0.5, 9_000), (0.5, 9_700), (0.25, 9_000), (0.25, 9_700), (0.25, 10_400)] {
-        let mut network = alone("tide", steps(32 * BDP, &[(0, 40.0), (at, 40.0 * factor)]));
+        let mut network = alone("tide,forward=off", steps(32 * BDP, &[(0, 40.0), (at, 40.0 * factor)]));
         run_to(&mut network, at);
         let before = network.flows[0].controller.window() as f64;
         // What is in flight then takes longer than before.
@@ -96,7 +97,7 @@ fn a_capacity_that_falls_is_followed_within_a_round_trip() {
 #[test]
 fn a_capacity_that_rises_is_followed_within_three_round_trips() {
     for factor in [2.0, 4.0] {
-        let mut network = alone("tide", steps(32 * BDP, &[(0, 10.0), (10_000, 10.0 * factor)]));
+        let mut network = alone("tide,forward=off", steps(32 * BDP, &[(0, 10.0), (10_000, 10.0 * factor)]));
         // The queue of before makes the round trips longer.
         run_to(&mut network, 10_000 + 3 * 90);
         network.forget();
@@ -112,7 +113,8 @@ fn random_loss_of_five_percent_is_ignored() {
     let mut marks = Marks::default();
     for loss in [0.001, 0.01, 0.02, 0.05] {
         for products in [1, 32] {
-            let network = measure(alone("tide", Link::new(40.0, products * BDP).with_loss(loss)), 5, 25);
+            let network =
+                measure(alone("tide,forward=off", Link::new(40.0, products * BDP).with_loss(loss)), 5, 25);
             let used = network.utilisation(40.0) / (1.0 - loss);
             marks.check(
                 used > 0.9,
@@ -131,7 +133,7 @@ fn start_up_overshoots_by_at_most_a_quarter() {
         let product = megabits * 1e6 / 8.0 * rtt as f64 / 1e3;
         let mut network = Network::new(vec![Link::new(megabits, 64 * BDP)]);
         network.add(
-            |init| build_with("tide", init),
+            |init| build_with("tide,forward=off", init),
             (0, 0),
             Duration::from_millis(rtt),
             (Time::ZERO, Time::FAR_FUTURE),
@@ -147,7 +149,7 @@ fn start_up_overshoots_by_at_most_a_quarter() {
         // Aiming at the queue is no overshoot: what counts is the queue while start-up lasts and a round trip longer.
         let mut network = Network::new(vec![Link::new(megabits, 64 * BDP)]);
         network.add(
-            |init| build_with("tide", init),
+            |init| build_with("tide,forward=off", init),
             (0, 0),
             Duration::from_millis(rtt),
             (Time::ZERO, Time::FAR_FUTURE),
@@ -190,7 +192,7 @@ fn shares(specs: [&str; 2], rival_first: bool) -> Vec<f64> {
 fn next_to_cubic_it_neither_takes_the_link_nor_loses_it() {
     let mut marks = Marks::default();
     for rival_first in [false, true] {
-        let shares = shares(["tide", "cubic"], rival_first);
+        let shares = shares(["tide,forward=off", "cubic"], rival_first);
         let (short, deep) = shares.split_at(2);
         let met = short.iter().all(|share| (0.35..0.67).contains(share))
             && deep.iter().all(|share| (0.3..=0.65).contains(share));
@@ -205,7 +207,7 @@ fn next_to_cubic_it_neither_takes_the_link_nor_loses_it() {
 fn next_to_newreno_it_has_what_cubic_would_have_at_most() {
     let mut marks = Marks::default();
     for rival_first in [false, true] {
-        let shares = shares(["tide", "newreno"], rival_first);
+        let shares = shares(["tide,forward=off", "newreno"], rival_first);
         let met = shares.iter().all(|share| (0.25..0.85).contains(share));
         let order = if rival_first { "first" } else { "later" };
         marks.check(met, format!("newreno {order}: {shares:.2?}"));
@@ -221,7 +223,7 @@ fn two_of_a_kind_share_evenly_with_a_short_queue() {
         let mut network = Network::new(vec![Link::new(40.0, (products * BDP as f64) as u64)]);
         for (connection, starts) in [0, late].into_iter().enumerate() {
             network.add(
-                |init| build_with("tide", init),
+                |init| build_with("tide,forward=off", init),
                 (0, connection),
                 RTT,
                 (Time::from_secs(starts), Time::FAR_FUTURE),
@@ -246,7 +248,7 @@ fn two_of_a_kind_share_evenly_with_a_short_queue() {
 #[test]
 fn after_a_rival_the_queue_is_short_again() {
     let mut network = Network::new(vec![Link::new(40.0, 8 * BDP)]);
-    network.add_named("tide", (0, 0));
+    network.add_named("tide,forward=off", (0, 0));
     network.add(|init| build_with("cubic", init), (0, 1), RTT, (Time::from_secs(5), Time::from_secs(30)));
     let network = measure(network, 42, 20);
     let wait = quantile(&network, 0, 0.95);
@@ -261,7 +263,7 @@ fn a_capacity_that_never_rests_is_used() {
     let mut random = hawser_learn::Random::new(3);
     let rates: Vec<(u64, f64)> = (0..600).map(|at| (at * 100, 20.0 + 140.0 * random.fraction())).collect();
     let mean = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
-    let network = measure(alone("tide", steps(600_000, &rates).with_loss(0.003)), 2, 58);
+    let network = measure(alone("tide,forward=off", steps(600_000, &rates).with_loss(0.003)), 2, 58);
     let (used, loss, wait) = (network.utilisation(mean), network.loss(0), quantile(&network, 0, 0.95));
     println!("used {used:.3}, lost {:.2} %, p95 {wait:.1} ms", loss * 100.0);
     assert!(used > 0.7 && loss < 0.04 && wait < 110.0, "{used} {loss} {wait}");
@@ -270,7 +272,7 @@ fn a_capacity_that_never_rests_is_used() {
 /// After an outage the core lets little more leave than before it: a window that grows meanwhile would leave at once when that is over.
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    let mut tide = build_with("tide", &init(12_000));
+    let mut tide = build_with("tide,forward=off", &init(12_000));
     let (rtt, mut now) = (Duration::from_millis(40), Time::from_millis(40));
     let mut acknowledge = |tide: &mut dyn CongestionController, in_flight: u64, times: u32| {
         for _ in 0..times {
