@@ -130,3 +130,42 @@ impl CongestionController for Unreported {
         self.active().fill_snapshot(snapshot);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use hawser_policy::PathId;
+
+    use super::*;
+    use crate::testing::{ack, build_with, init};
+
+    /// Who has the path after ten acknowledgements, the one with this number first to say when packets arrived; and its window next
+    /// to that of CUBIC, which saw the same.
+    fn after_ten(first_reported: u32) -> (&'static str, u64, u64) {
+        let (mut tide, mut cubic) = (build_with("tide", &init(12_000)), build_with("cubic", &init(12_000)));
+        let rtt = Duration::from_millis(40);
+        for number in 1..=10 {
+            let delay = (number >= first_reported).then_some(rtt / 2);
+            let now = Time::from_millis(40 * u64::from(number));
+            let ack = Ack { one_way_delay: delay, ..ack(now, 2_400, rtt) };
+            for controller in [&mut tide, &mut cubic] {
+                controller.on_ack(&ack, &Siblings { own: PathId(0), paths: &[] });
+            }
+        }
+        (tide.name(), tide.window(), cubic.window())
+    }
+
+    #[test]
+    fn cubic_has_the_path_of_a_peer_that_reports_no_arrivals() {
+        let (name, window, cubic) = after_ten(u32::MAX);
+        assert_eq!((name, window), ("cubic", cubic), "it has seen everything from the beginning");
+    }
+
+    #[test]
+    fn tide_keeps_the_path_of_a_peer_whose_first_reports_come_in_time() {
+        assert_eq!(after_ten(1).0, "tide");
+        assert_eq!(after_ten(UNREPORTED).0, "tide");
+        assert_eq!(after_ten(UNREPORTED + 1).0, "cubic");
+    }
+}
