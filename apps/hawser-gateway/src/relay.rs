@@ -15,6 +15,7 @@ use socket2::SockRef;
 use tokio::net::TcpStream;
 
 use crate::halves::{Incoming, Outgoing};
+use crate::traffic::Flow;
 
 /// Bytes read from TCP at a time.
 const BLOCK: usize = 64 << 10;
@@ -49,18 +50,26 @@ pub(crate) enum Broken {
     Cancelled(&'static str),
 }
 
-/// Relays until both halves have ended or one breaks. `cancelled` breaks it off when it ends.
+/// Relays until both halves have ended or one breaks. `cancelled` breaks it off when it ends; what moves is counted for `flow`.
 pub(crate) async fn relay(
     tcp: TcpStream,
-    mut outgoing: impl Outgoing,
-    mut incoming: impl Incoming,
+    (mut outgoing, mut incoming): (impl Outgoing, impl Incoming),
+    flow: &Flow,
     idle: Duration,
     cancelled: impl Future<Output = &'static str> + Send,
 ) -> Relayed {
     let (to_stream, to_tcp) = (AtomicU64::new(0), AtomicU64::new(0));
     let both = async {
-        let out = to_the_stream(&tcp, &mut outgoing, &to_stream);
-        let back = to_the_socket(&tcp, &mut incoming, &to_tcp);
+        let sent = |bytes| {
+            to_stream.fetch_add(bytes as u64, Ordering::Relaxed);
+            flow.sent(bytes);
+        };
+        let received = |bytes| {
+            to_tcp.fetch_add(bytes as u64, Ordering::Relaxed);
+            flow.received(bytes);
+        };
+        let out = to_the_stream(&tcp, &mut outgoing, sent);
+        let back = to_the_socket(&tcp, &mut incoming, received);
         tokio::try_join!(out, back).err()
     };
     let broken = tokio::select! {
@@ -86,7 +95,7 @@ pub(crate) async fn relay(
 async fn to_the_stream(
     tcp: &TcpStream,
     outgoing: &mut impl Outgoing,
-    count: &AtomicU64,
+    count: impl Fn(usize),
 ) -> Result<(), Broken> {
     loop {
         tcp.readable().await.map_err(Broken::Tcp)?;
@@ -95,7 +104,7 @@ async fn to_the_stream(
         match tcp.try_read_buf(&mut buffer) {
             Ok(0) => return outgoing.finish().await.map_err(Broken::Stream),
             Ok(read) => {
-                count.fetch_add(read as u64, Ordering::Relaxed);
+                count(read);
                 outgoing.send(compact(buffer)).await.map_err(Broken::Stream)?;
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -112,7 +121,7 @@ fn compact(buffer: BytesMut) -> Bytes {
 async fn to_the_socket(
     tcp: &TcpStream,
     incoming: &mut impl Incoming,
-    count: &AtomicU64,
+    count: impl Fn(usize),
 ) -> Result<(), Broken> {
     while let Some(data) = incoming.receive().await.map_err(Broken::Stream)? {
         let mut rest = &data[..];
@@ -120,7 +129,7 @@ async fn to_the_socket(
             tcp.writable().await.map_err(Broken::Tcp)?;
             match tcp.try_write(rest) {
                 Ok(written) => {
-                    count.fetch_add(written as u64, Ordering::Relaxed);
+                    count(written);
                     rest = &rest[written..];
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -181,6 +181,10 @@ impl Sampler {
             packets_lost: counted.packets_lost,
             packets_spuriously_lost: counted.packets_spuriously_lost,
             times_suspect: counted.times_suspect,
+            stream_bytes_sent: counted.stream_bytes_sent,
+            stream_bytes_retransmitted: counted.stream_bytes_retransmitted,
+            stream_bytes_copied: counted.stream_bytes_copied,
+            repair_symbols_sent: counted.repair_symbols_sent,
             ..Totals::default()
         };
         for connection in connections {
@@ -330,6 +334,10 @@ fn largest(before: &ConnectionTotals, now: &ConnectionTotals) -> ConnectionTotal
         packets_lost: before.packets_lost.max(now.packets_lost),
         packets_spuriously_lost: before.packets_spuriously_lost.max(now.packets_spuriously_lost),
         times_suspect: before.times_suspect.max(now.times_suspect),
+        stream_bytes_sent: before.stream_bytes_sent.max(now.stream_bytes_sent),
+        stream_bytes_retransmitted: before.stream_bytes_retransmitted.max(now.stream_bytes_retransmitted),
+        stream_bytes_copied: before.stream_bytes_copied.max(now.stream_bytes_copied),
+        repair_symbols_sent: before.repair_symbols_sent.max(now.repair_symbols_sent),
         links: largest_links(before, now),
     }
 }

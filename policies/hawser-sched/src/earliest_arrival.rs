@@ -1,5 +1,6 @@
 use hawser_policy::{
-    Commands, Decision, Event, Interests, PathChange, PathView, PolicyInfo, Scheduler, SendView, Time,
+    Commands, Decision, Event, Figures, Interests, PathChange, PathView, PolicyInfo, Scheduler, SendView,
+    Time,
 };
 
 mod order;
@@ -127,6 +128,12 @@ impl Scheduler for EarliestArrival {
             }
             send => send,
         }
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        let (silent, clogged) = self.watch.counts();
+        figures.number("silent_paths", silent as f64);
+        figures.number("clogged_paths", clogged as f64);
     }
 
     fn interests(&self) -> Interests {

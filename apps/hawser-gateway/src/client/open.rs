@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 use super::session::{Session, Stream};
 use super::{GatewayClient, OpenError};
 use crate::relay::{Broken, Relayed, relay};
+use crate::traffic::{Flow, Kind};
 use crate::udp_relay::{PacketReceiver, PacketSender};
 
 /// Attempts to open a tunnel: the second is for connections that have just ended.
@@ -30,6 +31,7 @@ pub struct TcpTunnel {
     session: Arc<Session>,
     outgoing: Outgoing,
     incoming: Incoming,
+    flow: Flow,
 }
 
 /// What became of a TCP connection.
@@ -46,9 +48,9 @@ pub struct Closed {
 impl TcpTunnel {
     /// Relays between this TCP connection and the target until both have ended, or one breaks.
     pub async fn relay(self, tcp: TcpStream, idle: Duration) -> Closed {
-        let TcpTunnel { session, outgoing, incoming } = self;
+        let TcpTunnel { session, outgoing, incoming, flow } = self;
         let Relayed { to_stream, to_tcp, broken } =
-            relay(tcp, outgoing, incoming, idle, std::future::pending()).await;
+            relay(tcp, (outgoing, incoming), &flow, idle, std::future::pending()).await;
         drop(session);
         Closed { up: to_stream, down: to_tcp, broken: broken.map(|broken: Broken| broken.to_string()) }
     }
@@ -110,7 +112,7 @@ pub(super) async fn tcp(client: &GatewayClient, target: &Target) -> Result<TcpTu
     let request = connect::request(target).map_err(|error| OpenError::Protocol(error.to_string()))?;
     let (session, stream, _) = open(client, target, &request).await?;
     let (outgoing, incoming) = stream.split();
-    Ok(TcpTunnel { session, outgoing, incoming })
+    Ok(TcpTunnel { session, outgoing, incoming, flow: client.0.traffic.flow(Kind::Tcp) })
 }
 
 pub(super) async fn udp(client: &GatewayClient, target: &Target) -> Result<UdpTunnel, OpenError> {
@@ -118,11 +120,15 @@ pub(super) async fn udp(client: &GatewayClient, target: &Target) -> Result<UdpTu
     let mut request = request.map_err(|error| OpenError::Protocol(error.to_string()))?;
     request.extensions_mut().insert(Protocol::CONNECT_UDP);
     let (session, stream, _) = open(client, target, &request).await?;
-    let (flow_sender, flow_receiver) = session.flows.open(stream.id());
+    let flow = Arc::new(client.0.traffic.flow(Kind::Udp));
+    let dropped = flow.clone();
+    let (flow_sender, flow_receiver) = session.flows.open(stream.id(), Box::new(move |_| dropped.dropped()));
     let (outgoing, incoming) = stream.split();
+    let sender = PacketSender::new(outgoing, flow_sender, flow.clone());
+    let receiver = PacketReceiver::new(incoming, flow_receiver, flow);
     Ok(UdpTunnel {
-        sender: UdpSender { inner: PacketSender::new(outgoing, flow_sender), _session: session.clone() },
-        receiver: UdpReceiver { inner: PacketReceiver::new(incoming, flow_receiver), _session: session },
+        sender: UdpSender { inner: sender, _session: session.clone() },
+        receiver: UdpReceiver { inner: receiver, _session: session },
     })
 }
 

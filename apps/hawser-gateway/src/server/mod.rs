@@ -15,6 +15,7 @@ use hawser_net::{Connection, Endpoint};
 use tokio::sync::watch;
 
 use crate::egress::EgressRules;
+use crate::traffic::Traffic;
 use crate::users::{UserFile, UsersError};
 
 pub use directory::SeenUser;
@@ -57,6 +58,7 @@ pub struct Gateway(Arc<Inner>);
 struct Inner {
     config: GatewayConfig,
     directory: Directory,
+    traffic: Traffic,
     resolver: Resolver,
     say: Say,
     /// Whether it stops: running tunnels go on, new ones are refused.
@@ -75,10 +77,11 @@ impl Gateway {
     /// # Errors
     /// When the file of users cannot be read or says something else.
     pub fn start(config: GatewayConfig, say: Say) -> Result<Self, UsersError> {
-        let directory = Directory::open(config.users.clone(), config.tunnels_per_user)?;
+        let traffic = Traffic::default();
+        let directory = Directory::open(config.users.clone(), config.tunnels_per_user, &traffic)?;
         let draining = watch::Sender::new(false);
-        let gateway =
-            Gateway(Arc::new(Inner { config, directory, resolver: Resolver::new(), say, draining }));
+        let resolver = Resolver::new();
+        let gateway = Gateway(Arc::new(Inner { config, directory, traffic, resolver, say, draining }));
         let weak = Arc::downgrade(&gateway.0);
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(directory::LOOK_INTERVAL);
@@ -100,6 +103,11 @@ impl Gateway {
     /// The users by name, and what they have open.
     pub fn seen_users(&self) -> Vec<SeenUser> {
         self.0.directory.seen()
+    }
+
+    /// What all users carry and carried, by kind.
+    pub fn traffic(&self) -> &Traffic {
+        &self.0.traffic
     }
 
     /// Serves one connection of a client, whose handshake is over, until it ends.

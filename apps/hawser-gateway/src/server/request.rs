@@ -22,6 +22,7 @@ use crate::halves::Prefixed;
 use crate::ip_relay::takes_numbers;
 use crate::named::{BEARER, HELLO_PATH, PROXY_NAME};
 use crate::relay::{idle_for, relay};
+use crate::traffic::Kind;
 use crate::udp_relay::{PacketReceiver, PacketSender};
 use crate::users::Key;
 
@@ -172,7 +173,7 @@ async fn open_tcp(gateway: &Inner, user: &Arc<User>, target: &Target, mut stream
 async fn open_udp(gateway: &Inner, client: &Client, user: &Arc<User>, target: &Target, mut stream: Stream) {
     let Some(_permit) = admit(user, &mut stream).await else { return };
     match connect_udp(gateway, target).await {
-        Ok(socket) => note(user, target, relay_udp(gateway, client, socket, stream).await),
+        Ok(socket) => note(user, target, relay_udp(gateway, client, user, socket, stream).await),
         Err(status) => report(user, target, &mut stream, &status).await,
     }
 }
@@ -235,7 +236,8 @@ async fn relay_tcp(
         user.removed().await;
         "the user was removed"
     };
-    let relayed = relay(tcp, outgoing, incoming, gateway.config.tcp_idle, removed).await;
+    let flow = user.traffic.flow(Kind::Tcp);
+    let relayed = relay(tcp, (outgoing, incoming), &flow, gateway.config.tcp_idle, removed).await;
     tracing::info!(
         user = user.name, %target, down = relayed.to_stream, up = relayed.to_tcp,
         broken = relayed.broken.map(|broken| broken.to_string()), "closed"
@@ -246,15 +248,19 @@ async fn relay_tcp(
 async fn relay_udp(
     gateway: &Inner,
     client: &Client,
+    user: &User,
     socket: tokio::net::UdpSocket,
     mut stream: Stream,
 ) -> Result<(), StreamError> {
     // Before the answer, so that nothing is lost that comes right behind it.
-    let (sender, receiver) = client.flows.open(stream.id());
+    let flow = Arc::new(user.traffic.flow(Kind::Udp));
+    let dropped = flow.clone();
+    let (sender, receiver) = client.flows.open(stream.id(), Box::new(move |_| dropped.dropped()));
     let response = Response::builder().header("capsule-protocol", "?1").body(());
     stream.send_response(response.unwrap_or_default()).await?;
     let (outgoing, incoming) = stream.split();
-    let (mut out, mut back) = (PacketSender::new(outgoing, sender), PacketReceiver::new(incoming, receiver));
+    let mut out = PacketSender::new(outgoing, sender, flow.clone());
+    let mut back = PacketReceiver::new(incoming, receiver, flow);
     let moved = std::sync::atomic::AtomicU64::new(0);
     let count = || moved.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let downwards = async {

@@ -164,13 +164,9 @@ function showPart(name, items, head, row) {
 
 // The users of a gateway, and the links over which each of them comes.
 function showUsers(status) {
-  const known = new Map(status.connections.map((connection) => [connection.id, connection]));
   showPart("users", status.users, ["user", "tunnels", "most", "out", "in", words("comes over"), words("connections")], (user) => {
-    const own = user.connections.map((id) => known.get(id)).filter(Boolean);
-    const sum = (key) => own.reduce((total, connection) => total + connection[key], 0);
-    const paths = own.flatMap((connection) => connection.paths);
-    const over = paths.map((path) => path.name + ": " + (isSilent(path) ? "SILENT" : rate(path.rate_sent_bps + path.rate_received_bps)));
-    return [user.name, user.tunnels, user.most_tunnels, rate(sum("rate_sent_bps")), rate(sum("rate_received_bps")), words(over.slice(0, 8).join(", ")),
+    const over = (user.links || []).map((link) => link.name + ": " + (link.silent ? "SILENT" : rate(link.rate_sent_bps + link.rate_received_bps)));
+    return [user.name, user.tunnels, user.most_tunnels, rate(user.rate_sent_bps), rate(user.rate_received_bps), words(over.join(", ")),
       words(user.connections.join(", "))];
   });
 }
@@ -198,7 +194,7 @@ function onSample({ status, series, events: news }) {
   showLinks(status);
   showConnections(status);
   showUsers(status);
-  showPart("classes", status.classes, ["class", "flows", "out", "in", "queued", "dropped"],
+  showPart("classes", status.classes, ["class", "flows", "out", "in", "waiting", "dropped"],
     (kind) => [kind.name, kind.flows, bytes(kind.bytes_sent), bytes(kind.bytes_received), kind.queued, kind.dropped]);
   showPart("streams", status.streams, ["role", "frames", "with gaps", "missing", "skipped", "players", "delay"],
     (one) => [one.role, one.frames, one.padded_frames, one.missing, one.skipped, one.players, one.delay_ms ? ms(one.delay_ms) : ""]);

@@ -82,7 +82,7 @@ struct Network {
 struct IpClient {
     lease: Lease,
     sender: IpSender,
-    flows: Mutex<FlowTable>,
+    flows: Arc<Mutex<FlowTable>>,
     /// Somebody else has these addresses now.
     replaced: Notify,
     /// The second of the last answers, and how many there were in it.
@@ -145,7 +145,7 @@ impl IpNetwork {
         let client = Arc::new(IpClient {
             lease,
             sender,
-            flows: Mutex::default(),
+            flows: Arc::default(),
             replaced: Notify::new(),
             answers: Mutex::default(),
         });
