@@ -17,6 +17,7 @@ pub mod local_http;
 pub mod metrics;
 pub mod model;
 mod sampler;
+mod silence;
 mod steer;
 mod text;
 pub mod web;

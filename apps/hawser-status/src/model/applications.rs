@@ -86,6 +86,7 @@ impl User {
                 silent: path.is_silent(),
             }));
         }
+        self.links.sort_by(|a, b| a.name.cmp(&b.name));
     }
 }
 
