@@ -21,6 +21,7 @@ mod silence;
 mod steer;
 mod text;
 pub mod web;
+mod wireless;
 
 pub use history::{Moment, Point, series};
 pub use hub::{Addition, Drain, Hub};

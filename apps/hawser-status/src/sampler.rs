@@ -10,6 +10,7 @@ use hawser_net::{ConnectionObserver, ConnectionSample, ConnectionTotals, Endpoin
 use crate::convert;
 use crate::model::{Carried, Connection, Link, Path, Totals};
 use crate::silence::{Look, Silence};
+use crate::wireless::Wireless;
 
 /// Time constant of rates in seconds: a link that stops is seen to have stopped within half a second.
 const RATE_MEMORY: f64 = 0.2;
@@ -100,6 +101,7 @@ pub(crate) struct Sampler {
     gone_links: LinkBytes,
     /// Names of links that each endpoint has or had.
     names: HashMap<u32, Names>,
+    wireless: Wireless,
     sampled: Option<Instant>,
 }
 
@@ -146,6 +148,9 @@ impl Sampler {
         self.known.retain(|_, known| known.present);
         seen.totals = self.totals(&seen.connections);
         seen.links = self.links(endpoints, &link_rates);
+        for link in &mut seen.links {
+            self.add_signal(link, now);
+        }
         let busy = |connection: &Connection| connection.rate_sent_bps + connection.rate_received_bps;
         seen.connections.sort_by(|a, b| busy(b).total_cmp(&busy(a)));
         seen.left_out = seen.connections.len().saturating_sub(MAX_LISTED) as u64;
@@ -218,6 +223,15 @@ impl Sampler {
         connection.carried = carried(&sample, names);
         self.counted.add(&sample.totals());
         connection
+    }
+
+    /// The signal of a WiFi link of which no observer tells one.
+    fn add_signal(&mut self, link: &mut Link, now: Instant) {
+        if link.radio.as_ref().is_none_or(|radio| radio.strength_dbm.is_none())
+            && let Some(level) = self.wireless.level(&link.name, now)
+        {
+            link.radio.get_or_insert_default().strength_dbm = Some(level);
+        }
     }
 
     /// The links of endpoints that choose links.
