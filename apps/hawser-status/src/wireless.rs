@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const AGE: Duration = Duration::from_secs(1);
 /// Most bytes that are read: some hundred links.
 const MOST: u64 = 32 << 10;
-/// Levels that are none: drivers that count otherwise write numbers above zero.
+/// What levels can be: drivers that count otherwise write numbers above zero.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = -150.0..=-1.0;
 
 /// Received power of WiFi links in dBm, by name.

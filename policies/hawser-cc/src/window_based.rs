@@ -244,7 +244,7 @@ impl<R: Rule> CongestionController for WindowBased<R> {
 
     fn fill_figures(&self, figures: &mut Figures) {
         figures.word("phase", if self.window.in_slow_start() { "slow start" } else { "avoidance" });
-        // Before the first congestion there is none.
+        // It is infinite before the first congestion.
         if self.window.threshold() < u64::MAX {
             figures.number("threshold_bytes", self.window.threshold() as f64);
         }
