@@ -220,6 +220,10 @@ fn the_status_of_both_ends_tells_what_tunnels_carry() {
     let mut answer = vec![0; question.len()];
     stream.read_exact(&mut answer).unwrap();
     let status = |socket: &str| run_json(hawser(["ctl", "--json", "--socket", socket, "status"]));
+    // A look may be an eighth of a second old.
+    for socket in [&at_proxy, &at_gateway] {
+        wait_until("the flow is seen", || status(socket)["classes"][0]["flows"] == 1);
+    }
     for (status, name) in [(status(&at_proxy), "proxy"), (status(&at_gateway), "gateway")] {
         let class = &status["classes"][0];
         assert_eq!((&class["name"], &class["flows"]), (&"tcp".into(), &1.into()), "{name}: {status}");
