@@ -71,7 +71,7 @@ impl EarliestArrival {
         parameters::info()
     }
 
-    /// Makes it for each connection, with the agent that tells the peer of hand-overs.
+    /// Makes it for each connection, with the agent that tells the peer of handovers.
     pub fn factory(parameters: EarliestArrivalParameters) -> Arc<dyn SchedulerFactory> {
         Arc::new(Warned {
             warnings: parameters.warnings,
@@ -96,7 +96,7 @@ impl EarliestArrival {
     }
 }
 
-/// Makes schedulers that read what the peer says of hand-overs, and an agent that says it to the peer.
+/// Makes schedulers that read what the peer says of handovers, and an agent that says it to the peer.
 pub(crate) struct Warned<F> {
     pub(crate) warnings: bool,
     pub(crate) build: F,

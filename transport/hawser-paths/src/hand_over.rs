@@ -57,9 +57,9 @@ impl HandOverNotice {
     }
 }
 
-/// Links whose hand-overs are told.
+/// Links whose handovers are told.
 const MAX_LINKS: usize = 16;
-/// A hand-over is told again after so long: notices ride with acknowledgements, which get lost, and forecasts move.
+/// A handover is told again after so long: notices ride with acknowledgements, which get lost, and forecasts move.
 const AGAIN: Duration = Duration::from_millis(200);
 /// What is farther away is told later.
 const HORIZON: Duration = Duration::from_secs(10);
@@ -71,7 +71,7 @@ pub struct HandOverReporter {
     due: Option<Time>,
 }
 
-/// The next hand-over of a link.
+/// The next handover of a link.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     link: LinkId,

@@ -26,8 +26,8 @@ const BUDGET_SHARE: f64 = 0.01;
 /// Whose link it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
-    /// Ours: what is sent is at the link at once.
-    Ours,
+    /// Own: what is sent is at the link at once.
+    Own,
     /// The peer's: what is sent takes a one-way delay until it is there.
     Peers,
 }
@@ -66,7 +66,7 @@ impl Break {
 
     fn way(&self, path: &PathView) -> Duration {
         match self.whose {
-            Whose::Ours => Duration::ZERO,
+            Whose::Own => Duration::ZERO,
             Whose::Peers => path.min_rtt / 2,
         }
     }
@@ -95,7 +95,7 @@ pub(super) struct Breaks {
 }
 
 impl Breaks {
-    /// News of a link of ours.
+    /// News of an own link.
     pub(super) fn on_link(&mut self, update: &LinkUpdate<'_>) {
         if let Some(next) = update.state.hand_over.filter(|next| next.at > update.now) {
             self.hear(Heard::Link(update.link, next));
@@ -181,7 +181,7 @@ impl Breaks {
                 let away = next.interruption.unwrap_or(UNKNOWN);
                 let of_link = view.paths.iter().filter(|path| path.link == Some(link));
                 for path in of_link {
-                    self.add(view.now, Break::of(path.id, next.at, away, Whose::Ours));
+                    self.add(view.now, Break::of(path.id, next.at, away, Whose::Own));
                 }
             }
             Heard::Peer(id, came, notice) => {

@@ -17,7 +17,7 @@ pub struct EarliestArrivalParameters {
     pub rescue: bool,
     /// Needless copies that are put up with, as a share of the bytes acknowledged.
     pub needless: f64,
-    /// Whether announced hand-overs are told to the peer, and kept out of.
+    /// Whether announced handovers are told to the peer, and kept out of.
     pub warnings: bool,
 }
 
@@ -72,6 +72,6 @@ pub(super) fn info() -> PolicyInfo {
         )
         .parameter(
             ParameterInfo::flag("warnings", default.warnings)
-                .meaning("tell the peer of announced hand-overs, and send nothing into them"),
+                .meaning("tell the peer of announced handovers, and send nothing into them"),
         )
 }

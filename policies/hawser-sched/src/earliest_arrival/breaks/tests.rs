@@ -59,7 +59,7 @@ fn nothing_leaves_that_would_meet_a_break_of_the_peer() {
 }
 
 #[test]
-fn a_link_of_ours_is_left_out_as_long_as_it_is_away() {
+fn a_link_of_this_end_is_left_out_as_long_as_it_is_away() {
     let mut bed = Bed::new();
     bed.paths[0].link = Some(LinkId(4));
     let at = Time::from_millis(500);
