@@ -17,6 +17,7 @@ pub mod client;
 pub mod datagrams;
 pub mod egress;
 mod flows;
+mod gather;
 mod halves;
 mod ip_relay;
 pub mod local;

@@ -14,10 +14,9 @@ use h3::error::{Code, StreamError};
 use socket2::SockRef;
 use tokio::net::TcpStream;
 
+use crate::gather::{BLOCK, Gather, Pace, Pieces};
 use crate::halves::{Incoming, Outgoing};
 
-/// Bytes read from TCP at a time.
-const BLOCK: usize = 64 << 10;
 /// How often in the idle time it is looked whether anything moved.
 const LOOKS: u32 = 4;
 
@@ -88,17 +87,22 @@ async fn to_the_stream(
     outgoing: &mut impl Outgoing,
     count: &AtomicU64,
 ) -> Result<(), Broken> {
+    let (mut pace, mut is_behind) = (Pace::new(), false);
     loop {
         tcp.readable().await.map_err(Broken::Tcp)?;
+        if !is_behind {
+            pace.step().await;
+        }
         // Not before there is something: tunnels that wait hold no buffer.
         let mut buffer = BytesMut::with_capacity(BLOCK);
         match tcp.try_read_buf(&mut buffer) {
             Ok(0) => return outgoing.finish().await.map_err(Broken::Stream),
             Ok(read) => {
+                is_behind = read >= BLOCK;
                 count.fetch_add(read as u64, Ordering::Relaxed);
                 outgoing.send(compact(buffer)).await.map_err(Broken::Stream)?;
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => is_behind = true,
             Err(error) => return Err(Broken::Tcp(error)),
         }
     }
@@ -114,14 +118,14 @@ async fn to_the_socket(
     incoming: &mut impl Incoming,
     count: &AtomicU64,
 ) -> Result<(), Broken> {
-    while let Some(data) = incoming.receive().await.map_err(Broken::Stream)? {
-        let mut rest = &data[..];
-        while !rest.is_empty() {
+    let (mut gather, mut pieces) = (Gather::new(incoming), Pieces::default());
+    while gather.receive(&mut pieces).await.map_err(Broken::Stream)? {
+        while !pieces.is_empty() {
             tcp.writable().await.map_err(Broken::Tcp)?;
-            match tcp.try_write(rest) {
+            match tcp.try_write_vectored(&pieces.slices()) {
                 Ok(written) => {
                     count.fetch_add(written as u64, Ordering::Relaxed);
-                    rest = &rest[written..];
+                    pieces.advance(written);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(Broken::Tcp(error)),

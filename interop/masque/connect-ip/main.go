@@ -1,0 +1,3 @@
+package main
+import _ "github.com/quic-go/connect-ip-go"
+func main() {}
