@@ -77,6 +77,11 @@ impl Pieces {
         self.pieces.is_empty()
     }
 
+    /// Bytes that are left.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
     /// All that is left, for one system call.
     pub(crate) fn slices(&self) -> Vec<IoSlice<'_>> {
         self.pieces.iter().map(|piece| IoSlice::new(piece)).collect()

@@ -16,9 +16,13 @@ use tokio::net::TcpStream;
 
 use crate::gather::{BLOCK, Gather, Pace, Pieces};
 use crate::halves::{Incoming, Outgoing};
+use crate::meter::{Direction, Meter, UsedUp};
 
 /// How often in the idle time it is looked whether anything moved.
 const LOOKS: u32 = 4;
+
+/// No more may pass.
+const USED_UP: Broken = Broken::Cancelled("the user's volume is used up");
 
 /// What a relay did.
 #[derive(Debug)]
@@ -48,18 +52,20 @@ pub(crate) enum Broken {
     Cancelled(&'static str),
 }
 
-/// Relays until both halves have ended or one breaks. `cancelled` breaks it off when it ends.
+/// Relays until both halves have ended or one breaks, as fast as the meter lets it, for which the stream leads to the client.
+/// `cancelled` breaks it off when it ends.
 pub(crate) async fn relay(
     tcp: TcpStream,
     mut outgoing: impl Outgoing,
     mut incoming: impl Incoming,
     idle: Duration,
+    meter: &Meter,
     cancelled: impl Future<Output = &'static str> + Send,
 ) -> Relayed {
     let (to_stream, to_tcp) = (AtomicU64::new(0), AtomicU64::new(0));
     let both = async {
-        let out = to_the_stream(&tcp, &mut outgoing, &to_stream);
-        let back = to_the_socket(&tcp, &mut incoming, &to_tcp);
+        let out = to_the_stream(&tcp, &mut outgoing, &to_stream, meter);
+        let back = to_the_socket(&tcp, &mut incoming, &to_tcp, meter);
         tokio::try_join!(out, back).err()
     };
     let broken = tokio::select! {
@@ -86,6 +92,7 @@ async fn to_the_stream(
     tcp: &TcpStream,
     outgoing: &mut impl Outgoing,
     count: &AtomicU64,
+    meter: &Meter,
 ) -> Result<(), Broken> {
     let (mut pace, mut is_behind) = (Pace::new(), false);
     loop {
@@ -100,6 +107,7 @@ async fn to_the_stream(
             Ok(read) => {
                 is_behind = read >= BLOCK;
                 count.fetch_add(read as u64, Ordering::Relaxed);
+                meter.pass(Direction::Down, read).await.map_err(|UsedUp| USED_UP)?;
                 outgoing.send(compact(buffer)).await.map_err(Broken::Stream)?;
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => is_behind = true,
@@ -117,9 +125,11 @@ async fn to_the_socket(
     tcp: &TcpStream,
     incoming: &mut impl Incoming,
     count: &AtomicU64,
+    meter: &Meter,
 ) -> Result<(), Broken> {
     let (mut gather, mut pieces) = (Gather::new(incoming), Pieces::default());
     while gather.receive(&mut pieces).await.map_err(Broken::Stream)? {
+        meter.pass(Direction::Up, pieces.len()).await.map_err(|UsedUp| USED_UP)?;
         while !pieces.is_empty() {
             tcp.writable().await.map_err(Broken::Tcp)?;
             match tcp.try_write_vectored(&pieces.slices()) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use h3::error::StreamError;
+use h3::error::{Code, StreamError};
 use h3::ext::Protocol;
 use hawser_h3::{RecvStream, SendStream};
 use hawser_masque::status::{PROXY_STATUS, ProxyError, ProxyStatus};
@@ -16,20 +16,22 @@ use tokio::net::TcpStream;
 
 use super::session::{Session, Stream};
 use super::{GatewayClient, OpenError};
+use crate::halves::{Incoming, Outgoing};
+use crate::meter::Meter;
 use crate::relay::{Broken, Relayed, relay};
 use crate::udp_relay::{PacketReceiver, PacketSender};
 
 /// Attempts to open a tunnel: the second is for connections that have just ended.
 const ATTEMPTS: usize = 2;
 
-type Outgoing = h3::client::RequestStream<SendStream<Bytes>, Bytes>;
-type Incoming = h3::client::RequestStream<RecvStream, Bytes>;
+type OutgoingStream = h3::client::RequestStream<SendStream<Bytes>, Bytes>;
+type IncomingStream = h3::client::RequestStream<RecvStream, Bytes>;
 
 /// A TCP connection of the gateway to a target.
 pub struct TcpTunnel {
     session: Arc<Session>,
-    outgoing: Outgoing,
-    incoming: Incoming,
+    outgoing: OutgoingStream,
+    incoming: IncomingStream,
 }
 
 /// What became of a TCP connection.
@@ -44,11 +46,17 @@ pub struct Closed {
 }
 
 impl TcpTunnel {
+    /// Breaks it off: the other end of the TCP connection sees a reset.
+    pub fn reset(mut self) {
+        Outgoing::reset(&mut self.outgoing, Code::H3_CONNECT_ERROR);
+        Incoming::stop(&mut self.incoming, Code::H3_CONNECT_ERROR);
+    }
+
     /// Relays between this TCP connection and the target until both have ended, or one breaks.
     pub async fn relay(self, tcp: TcpStream, idle: Duration) -> Closed {
         let TcpTunnel { session, outgoing, incoming } = self;
         let Relayed { to_stream, to_tcp, broken } =
-            relay(tcp, outgoing, incoming, idle, std::future::pending()).await;
+            relay(tcp, outgoing, incoming, idle, &Meter::default(), std::future::pending()).await;
         drop(session);
         Closed { up: to_stream, down: to_tcp, broken: broken.map(|broken: Broken| broken.to_string()) }
     }
@@ -64,7 +72,7 @@ pub struct UdpTunnel {
 
 /// Sends UDP payloads to a target. The tunnel ends when it is dropped.
 pub struct UdpSender {
-    inner: PacketSender<Outgoing>,
+    inner: PacketSender<OutgoingStream>,
     _session: Arc<Session>,
 }
 
@@ -86,7 +94,7 @@ impl Drop for UdpSender {
 
 /// Receives UDP payloads from a target.
 pub struct UdpReceiver {
-    inner: PacketReceiver<Incoming>,
+    inner: PacketReceiver<IncomingStream>,
     _session: Arc<Session>,
 }
 
@@ -108,7 +116,16 @@ impl Drop for UdpReceiver {
 
 pub(super) async fn tcp(client: &GatewayClient, target: &Target) -> Result<TcpTunnel, OpenError> {
     let request = connect::request(target).map_err(|error| OpenError::Protocol(error.to_string()))?;
-    let (session, stream, _) = open(client, target, &request).await?;
+    fetched_tcp(client, target, &request).await
+}
+
+/// The TCP connection that a request stands for.
+pub(super) async fn fetched_tcp(
+    client: &GatewayClient,
+    target: &(dyn Display + Sync),
+    request: &Request<()>,
+) -> Result<TcpTunnel, OpenError> {
+    let (session, stream, _) = open(client, target, request).await?;
     let (outgoing, incoming) = stream.split();
     Ok(TcpTunnel { session, outgoing, incoming })
 }
@@ -117,7 +134,16 @@ pub(super) async fn udp(client: &GatewayClient, target: &Target) -> Result<UdpTu
     let request = udp::request(&client.0.config.authority, target);
     let mut request = request.map_err(|error| OpenError::Protocol(error.to_string()))?;
     request.extensions_mut().insert(Protocol::CONNECT_UDP);
-    let (session, stream, _) = open(client, target, &request).await?;
+    fetched_udp(client, target, &request).await
+}
+
+/// The UDP that a request stands for.
+pub(super) async fn fetched_udp(
+    client: &GatewayClient,
+    target: &(dyn Display + Sync),
+    request: &Request<()>,
+) -> Result<UdpTunnel, OpenError> {
+    let (session, stream, _) = open(client, target, request).await?;
     let (flow_sender, flow_receiver) = session.flows.open(stream.id());
     let (outgoing, incoming) = stream.split();
     Ok(UdpTunnel {

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::users::{Key, KeyHash, UserFile, Users, UsersError, Version};
+use crate::grants::Grants;
+use crate::meter::Meter;
+use crate::users::{Account, Key, KeyHash, UserFile, Users, UsersError, Version};
 
 /// How often it is looked whether the file has changed.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -23,6 +25,10 @@ pub(super) struct User {
     pub(super) most: usize,
     /// Becomes true when the user is removed or gets another key.
     removed: watch::Sender<bool>,
+    /// What the user may.
+    grants: watch::Sender<Grants>,
+    /// How much passes.
+    pub(super) meter: Meter,
     /// Numbers of the connections on which the key was shown, at most [`MAX_SEEN`].
     connections: Mutex<BTreeSet<u64>>,
 }
@@ -44,8 +50,12 @@ pub struct SeenUser {
 const MAX_SEEN: usize = 64;
 
 impl User {
-    fn new(name: String, most: usize) -> Self {
+    fn new(name: String, most: usize, grants: Grants) -> Self {
+        let meter = Meter::default();
+        meter.limit(grants.rate, grants.volume);
         User {
+            grants: watch::Sender::new(grants),
+            meter,
             name,
             tunnels: Arc::new(Semaphore::new(most)),
             most,
@@ -57,6 +67,20 @@ impl User {
     /// The right to one more tunnel; `None` if that is one too many.
     pub(super) fn tunnel(&self) -> Option<OwnedSemaphorePermit> {
         self.tunnels.clone().try_acquire_owned().ok()
+    }
+
+    /// What the user may, and whenever that changes.
+    pub(super) fn grants(&self) -> watch::Receiver<Grants> {
+        self.grants.subscribe()
+    }
+
+    fn grant(&self, grants: Grants) {
+        self.meter.limit(grants.rate, grants.volume);
+        self.grants.send_if_modified(|before| {
+            let is_other = *before != grants;
+            *before = grants;
+            is_other
+        });
     }
 
     /// The key was shown on this connection.
@@ -137,6 +161,12 @@ impl Directory {
         seen
     }
 
+    /// What the user of this name may.
+    pub(super) fn grants(&self, name: &str) -> Option<Grants> {
+        let users = self.users.read().unwrap_or_else(PoisonError::into_inner);
+        users.values().find(|user| user.name == name).map(|user| user.grants.borrow().clone())
+    }
+
     /// A connection has ended.
     pub(super) fn forget_connection(&self, number: u64) {
         for user in self.users.read().unwrap_or_else(PoisonError::into_inner).values() {
@@ -162,12 +192,15 @@ impl Directory {
         let mut known = self.users.write().unwrap_or_else(PoisonError::into_inner);
         let mut kept = HashMap::with_capacity(users.len());
         let mut added = 0;
-        for (name, hash) in users {
+        for (name, Account { hash, grants }) in users {
             let user = match known.remove(&hash).filter(|user| user.name == name) {
-                Some(user) => user,
+                Some(user) => {
+                    user.grant(grants);
+                    user
+                }
                 None => {
                     added += 1;
-                    Arc::new(User::new(name, self.most))
+                    Arc::new(User::new(name, self.most, grants))
                 }
             };
             kept.insert(hash, user);

@@ -4,6 +4,7 @@ mod connect;
 mod connection;
 mod directory;
 mod ip;
+mod listen;
 mod request;
 mod resolve;
 
@@ -15,6 +16,7 @@ use hawser_net::{Connection, Endpoint};
 use tokio::sync::watch;
 
 use crate::egress::EgressRules;
+use crate::grants::Grants;
 use crate::users::{UserFile, UsersError};
 
 pub use directory::SeenUser;
@@ -58,6 +60,8 @@ struct Inner {
     config: GatewayConfig,
     directory: Directory,
     resolver: Resolver,
+    /// Connections that came to ports of users and wait to be fetched.
+    arrivals: listen::Arrivals,
     say: Say,
     /// Whether it stops: running tunnels go on, new ones are refused.
     draining: watch::Sender<bool>,
@@ -77,8 +81,8 @@ impl Gateway {
     pub fn start(config: GatewayConfig, say: Say) -> Result<Self, UsersError> {
         let directory = Directory::open(config.users.clone(), config.tunnels_per_user)?;
         let draining = watch::Sender::new(false);
-        let gateway =
-            Gateway(Arc::new(Inner { config, directory, resolver: Resolver::new(), say, draining }));
+        let (resolver, arrivals) = (Resolver::new(), listen::Arrivals::default());
+        let gateway = Gateway(Arc::new(Inner { config, directory, resolver, arrivals, say, draining }));
         let weak = Arc::downgrade(&gateway.0);
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(directory::LOOK_INTERVAL);
@@ -100,6 +104,11 @@ impl Gateway {
     /// The users by name, and what they have open.
     pub fn seen_users(&self) -> Vec<SeenUser> {
         self.0.directory.seen()
+    }
+
+    /// What a user may; `None` if there is nobody of that name.
+    pub fn grants(&self, user: &str) -> Option<Grants> {
+        self.0.directory.grants(user)
     }
 
     /// Serves one connection of a client, whose handshake is over, until it ends.
