@@ -12,7 +12,7 @@ use hawser_masque::order;
 use http::HeaderValue;
 use tokio::task::JoinHandle;
 
-use super::session::Session;
+use super::session::{Answer, Session};
 use super::{GatewayClient, OpenError, open};
 use crate::ip_relay::{IpEvent, IpReceiver, IpSender, takes_numbers};
 
@@ -113,9 +113,9 @@ pub(super) async fn open(client: &GatewayClient, wanted: &[IpAddr]) -> Result<Ip
     let mut request = request.map_err(|error| OpenError::Protocol(error.to_string()))?;
     request.extensions_mut().insert(CONNECT_IP);
     request.headers_mut().insert(order::FIELD, HeaderValue::from_static(order::FIELD_VALUE));
-    let (session, stream, response) = open::open(client, &"IP packets", &request).await?;
+    let (session, Answer { stream, response, flow }) = open::open(client, &"IP packets", &request).await?;
     let numbers = takes_numbers(response.headers());
-    let (flow_sender, flow_receiver) = session.flows.open(stream.id());
+    let (flow_sender, flow_receiver) = flow.ok_or(OpenError::NoUdp)?;
     let (outgoing, incoming) = stream.split();
     let (sender, mut writer) =
         IpSender::new::<Outgoing>(outgoing, flow_sender, session.connection.clone(), numbers);

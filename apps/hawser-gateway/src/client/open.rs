@@ -14,7 +14,7 @@ use hawser_masque::{connect, udp};
 use http::{Request, Response, StatusCode};
 use tokio::net::TcpStream;
 
-use super::session::{Session, Stream};
+use super::session::{Answer, Session};
 use super::{GatewayClient, OpenError};
 use crate::halves::{Incoming, Outgoing};
 use crate::meter::Meter;
@@ -125,8 +125,8 @@ pub(super) async fn fetched_tcp(
     target: &(dyn Display + Sync),
     request: &Request<()>,
 ) -> Result<TcpTunnel, OpenError> {
-    let (session, stream, _) = open(client, target, request).await?;
-    let (outgoing, incoming) = stream.split();
+    let (session, answer) = open(client, target, request).await?;
+    let (outgoing, incoming) = answer.stream.split();
     Ok(TcpTunnel { session, outgoing, incoming })
 }
 
@@ -143,8 +143,8 @@ pub(super) async fn fetched_udp(
     target: &(dyn Display + Sync),
     request: &Request<()>,
 ) -> Result<UdpTunnel, OpenError> {
-    let (session, stream, _) = open(client, target, request).await?;
-    let (flow_sender, flow_receiver) = session.flows.open(stream.id());
+    let (session, Answer { stream, flow, .. }) = open(client, target, request).await?;
+    let (flow_sender, flow_receiver) = flow.ok_or(OpenError::NoUdp)?;
     let (outgoing, incoming) = stream.split();
     Ok(UdpTunnel {
         sender: UdpSender { inner: PacketSender::new(outgoing, flow_sender), _session: session.clone() },
@@ -157,7 +157,7 @@ pub(super) async fn open(
     client: &GatewayClient,
     target: &(dyn Display + Sync),
     request: &Request<()>,
-) -> Result<(Arc<Session>, Stream, Response<()>), OpenError> {
+) -> Result<(Arc<Session>, Answer), OpenError> {
     let config = &client.0.config;
     let mut lost = String::new();
     for _ in 0..ATTEMPTS {
@@ -170,7 +170,7 @@ pub(super) async fn open(
             tokio::time::timeout(config.open_timeout, session.ask(request.clone(), &config.key)).await;
         match asked {
             Err(_) => return Err(OpenError::NoAnswer(target.to_string())),
-            Ok(Ok((stream, response))) => return answered(&response).map(|()| (session, stream, response)),
+            Ok(Ok(answer)) => return answered(&answer.response).map(|()| (session, answer)),
             Ok(Err(error @ (StreamError::RemoteClosing { .. } | StreamError::ConnectionError { .. }))) => {
                 session.retire();
                 lost = error.to_string();

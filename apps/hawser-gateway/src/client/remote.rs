@@ -107,14 +107,14 @@ pub(super) async fn listen(
     address: SocketAddr,
 ) -> Result<RemotePort, OpenError> {
     let request = request(client, Method::POST, &remote::listen_path(transport, address))?;
-    let (session, stream, response) = open::open(client, &address, &request).await?;
-    let named = response.headers().get(LISTENING).and_then(|value| value.to_str().ok()?.parse().ok());
+    let (session, answer) = open::open(client, &address, &request).await?;
+    let named = answer.response.headers().get(LISTENING).and_then(|value| value.to_str().ok()?.parse().ok());
     let Some(address) = named else {
         return Err(OpenError::Protocol(
             "the gateway has no ports for its users: it is an older one".to_owned(),
         ));
     };
-    let (outgoing, incoming) = stream.split();
+    let (outgoing, incoming) = answer.stream.split();
     Ok(RemotePort {
         address,
         client: client.clone(),

@@ -31,7 +31,7 @@ fn forward(target: SocketAddr, transport: Transport) -> Forward {
 async fn start(setup: &Setup, target: SocketAddr, transport: Transport) -> SocketAddr {
     let idle = if transport == Transport::Tcp { TCP_IDLE } else { UDP_IDLE };
     let alice = client(setup, &setup.key).await;
-    let say = Arc::new(|_: &str| {});
+    let say = Arc::new(|text: &str| eprintln!("{text}"));
     let mut remote = RemoteForward::start(alice, forward(target, transport), idle, say).await.unwrap();
     let port = remote.forward().listen;
     tokio::spawn(async move { remote.run().await });
@@ -88,7 +88,9 @@ async fn udp_of_several_hosts_is_told_apart() {
         for length in [number, 1_000 + number, 8_000 + number] {
             near.send(&vec![7; length]).await.unwrap();
             let read = tokio::time::timeout(Duration::from_secs(5), near.recv(&mut buffer)).await;
-            assert_eq!(read.unwrap().unwrap(), length);
+            let read =
+                read.unwrap_or_else(|_| panic!("nothing came back of {length} bytes of host {number}"));
+            assert_eq!(read.unwrap(), length);
         }
     }
 }
