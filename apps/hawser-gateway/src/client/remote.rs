@@ -47,7 +47,7 @@ impl RemotePort {
     /// When the connection to the gateway is lost; in words.
     pub async fn next(&mut self) -> Result<Option<Arrival>, String> {
         loop {
-            while let Some(capsule) = self.capsules.next().map_err(|error| error.to_string())? {
+            if let Some(capsule) = self.capsules.next().map_err(|error| error.to_string())? {
                 let (id, peer) = remote::decode_arrival(&capsule.value)
                     .ok_or_else(|| "the gateway announced a connection without an address".to_owned())?;
                 return Ok(Some(Arrival {

@@ -2,17 +2,25 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::usage::Usage;
 use crate::grants::Grants;
 use crate::meter::Meter;
 use crate::users::{Account, Key, KeyHash, UserFile, Users, UsersError, Version};
 
+/// Next to the file of users: how much of their volumes is used.
+const USAGE_FILE: &str = "gateway-usage.toml";
+
 /// How often it is looked whether the file has changed.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What users have used is written down once in so many looks.
+pub(super) const LOOKS_PER_SAVE: u64 = 20;
 
 /// A user.
 #[derive(Debug)]
@@ -115,6 +123,7 @@ pub(super) struct Directory {
     file: UserFile,
     most: usize,
     users: RwLock<HashMap<KeyHash, Arc<User>>>,
+    usage: Usage,
     version: Mutex<Version>,
 }
 
@@ -139,7 +148,9 @@ impl Directory {
     /// When it cannot be read.
     pub(super) fn open(file: UserFile, most: usize) -> Result<Self, UsersError> {
         let (version, users) = (file.version(), file.read()?);
-        let directory = Directory { file, most, users: RwLock::default(), version: Mutex::new(version) };
+        let usage = Usage::open(file.path().with_file_name(USAGE_FILE));
+        let directory =
+            Directory { file, most, users: RwLock::default(), usage, version: Mutex::new(version) };
         directory.replace(users);
         Ok(directory)
     }
@@ -165,6 +176,16 @@ impl Directory {
     pub(super) fn grants(&self, name: &str) -> Option<Grants> {
         let users = self.users.read().unwrap_or_else(PoisonError::into_inner);
         users.values().find(|user| user.name == name).map(|user| user.grants.borrow().clone())
+    }
+
+    /// Writes down what users with a volume have used of it.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub(super) fn save_usage(&self, now: SystemTime) -> io::Result<()> {
+        let users = self.users.read().unwrap_or_else(PoisonError::into_inner);
+        let counted = users.values().filter(|user| user.grants.borrow().volume.is_some());
+        self.usage.save(now, counted.map(|user| (user.name.as_str(), &user.meter)))
     }
 
     /// A connection has ended.
@@ -200,7 +221,9 @@ impl Directory {
                 }
                 None => {
                     added += 1;
-                    Arc::new(User::new(name, self.most, grants))
+                    let user = User::new(name, self.most, grants);
+                    self.usage.restore(&user.name, &user.meter);
+                    Arc::new(user)
                 }
             };
             kept.insert(hash, user);

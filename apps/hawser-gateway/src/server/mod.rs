@@ -7,10 +7,11 @@ mod ip;
 mod listen;
 mod request;
 mod resolve;
+mod usage;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hawser_net::{Connection, Endpoint};
 use tokio::sync::watch;
@@ -87,10 +88,13 @@ impl Gateway {
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(directory::LOOK_INTERVAL);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-            loop {
+            for tick in 0_u64.. {
                 ticks.tick().await;
                 let Some(inner) = weak.upgrade() else { return };
                 inner.reload();
+                if tick % directory::LOOKS_PER_SAVE == 0 {
+                    inner.save_usage();
+                }
             }
         });
         Ok(gateway)
@@ -119,6 +123,7 @@ impl Gateway {
     /// Stops: new tunnels are refused, and those that run may go on for so long.
     pub async fn drain(&self, endpoint: &Endpoint, grace: Duration) {
         self.0.draining.send_replace(true);
+        self.0.save_usage();
         if tokio::time::timeout(grace, endpoint.wait_idle()).await.is_err() {
             endpoint.close(H3_NO_ERROR, b"the gateway stops");
             let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
@@ -127,6 +132,12 @@ impl Gateway {
 }
 
 impl Inner {
+    fn save_usage(&self) {
+        if let Err(error) = self.directory.save_usage(SystemTime::now()) {
+            tracing::warn!(%error, "what users have used of their volumes is not written down");
+        }
+    }
+
     fn reload(&self) {
         match self.directory.reload() {
             Ok(None) => {}
