@@ -2,7 +2,7 @@
 //!
 //! A stream that carries a download hands over a packet at a time. A system call for each, and all that the kernel's TCP does with
 //! it, costs several times what QUIC does. So who moves pieces without a rest waits for a moment and takes what has come meanwhile.
-//! Exchanges of single pieces are not delayed: each millisecond allows one move without a wait, and some of them add up.
+//! Exchanges of single pieces are not delayed: some moves need no wait, and those that were used up come back with time.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -23,8 +23,10 @@ pub(crate) const BLOCK: usize = 64 << 10;
 const MOST_PIECES: usize = 64;
 /// How long is waited for more. The timer rounds it up to its millisecond.
 const WAIT: Duration = Duration::from_millis(1);
-/// Moves without a wait that add up.
+/// Moves without a wait after a rest.
 const MOST_AT_ONCE: u32 = 32;
+/// One more is allowed after so long. Fewer than that many in a second are of exchanges, more of transfers.
+const RESTORE: Duration = Duration::from_millis(4);
 
 /// Whether to wait before the next move.
 #[derive(Debug)]
@@ -41,9 +43,10 @@ impl Pace {
 
     /// A move begins; waits for a moment if there were too many lately.
     pub(crate) async fn step(&mut self) {
-        let millis = u32::try_from(self.counted.elapsed().as_millis()).unwrap_or(u32::MAX);
-        if millis > 0 {
-            self.left = self.left.saturating_add(millis).min(MOST_AT_ONCE);
+        let restored = self.counted.elapsed().as_millis() / RESTORE.as_millis();
+        if restored > 0 {
+            let restored = u32::try_from(restored).unwrap_or(u32::MAX);
+            self.left = self.left.saturating_add(restored).min(MOST_AT_ONCE);
             self.counted = Instant::now();
         }
         match self.left.checked_sub(1) {
@@ -204,7 +207,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn single_pieces_are_not_delayed() {
-        assert_eq!(moves(100, 100, Duration::from_millis(2)).await, (100, Duration::ZERO));
+        assert_eq!(moves(100, 100, RESTORE).await, (100, Duration::ZERO));
     }
 
     #[tokio::test]
@@ -228,7 +231,7 @@ mod tests {
             moves += 1;
         }
         sending.await.unwrap();
-        assert!(moves < 700, "{moves} moves of 5,000 pieces");
+        assert!(moves < 600, "{moves} moves of 5,000 pieces");
     }
 
     #[tokio::test(start_paused = true)]
