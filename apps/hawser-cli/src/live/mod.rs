@@ -1,12 +1,15 @@
 //! `hawser live`: live video from an encoder over several links to players.
 
 mod encoder;
+mod formats;
+mod hls;
 mod hub;
 mod play;
 mod players;
 mod protocol;
 mod publish;
 mod relay;
+mod sink;
 mod status;
 mod transport;
 
@@ -21,6 +24,7 @@ use clap::{Args, Subcommand};
 use hawser_media::broadcast::wire::Delivery;
 use tokio::net::TcpListener;
 
+use self::formats::Format;
 use self::players::Origin;
 use self::relay::Keys;
 use crate::control::{ControlOptions, LiveControlOptions};
@@ -133,7 +137,8 @@ pub(crate) struct Relay {
     /// The same in the lines of a file
     #[arg(long, value_name = "FILE", conflicts_with = "keys")]
     keys_file: Option<PathBuf>,
-    /// Serve players FLV over HTTP at this TCP address as well: /VIEWKEY.flv, not encrypted
+    /// Serve players over HTTP at this TCP address as well, not encrypted: /VIEWKEY is a page with a player, others find
+    /// /VIEWKEY.m3u8, .ts, .mp4 and .flv
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
     /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
@@ -174,16 +179,20 @@ pub(crate) struct Play {
     /// HAWSER_LIVE_KEY has it
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     key: Option<String>,
-    /// TCP address at which players find it, as /live.flv. Default: 127.0.0.1:8080, without --output
+    /// TCP address at which browsers find a page with a player, and others /live.m3u8, .ts, .mp4 and .flv.
+    /// Default: 127.0.0.1:8080, without --output
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
     /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
     /// https://player.example
     #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
     allow_origin: Origin,
-    /// Write FLV to this file; `-` is standard output
+    /// Write the stream to this file; `-` is standard output
     #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Format of what --output writes. Default: what the name of the file ends with, else flv
+    #[arg(long, value_enum, requires = "output")]
+    format: Option<Format>,
     /// End when the publisher is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,

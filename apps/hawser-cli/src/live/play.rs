@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::formats::Format;
 use super::hub::Hub;
-use super::players::{Access, Listed, serve_http, write_file};
+use super::players::{Access, Listed, serve_http};
 use super::protocol::{self, CODE_BROKEN, CODE_DONE, Request};
 use super::publish::Reconnecting;
+use super::sink::write_file;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver};
 use super::{ControlOptions, Play, listen_tcp};
@@ -46,9 +48,13 @@ pub(super) async fn run(
     let has_file = file.is_some();
     let mut writing = {
         let (hub, status, once) = (hub.clone(), status.clone(), arguments.once);
+        let format = arguments.format;
         tokio::spawn(async move {
             match file {
-                Some(path) => write_file(path, hub, status, once).await,
+                Some(path) => {
+                    let format = format.or_else(|| format_of(&path)).unwrap_or(Format::Flv);
+                    write_file(path, format, hub, status, once).await
+                }
                 None => std::future::pending().await,
             }
         })
@@ -72,6 +78,11 @@ pub(super) async fn run(
     result
 }
 
+/// The format that a file's name says.
+fn format_of(path: &std::path::Path) -> Option<Format> {
+    path.to_str().and_then(Format::of_name).map(|(_, format)| format)
+}
+
 fn joined(result: Result<Result<(), Failure>, tokio::task::JoinError>) -> Result<(), Failure> {
     result.unwrap_or_else(|error| Err(Failure::new(Exit::Failure, error.to_string())))
 }
@@ -93,8 +104,8 @@ async fn start_http(
     if output.json {
         Channel::Stdout.print(&serde_json::json!({ "http": address.to_string(), "port": address.port() }));
     }
-    output.remark(format_args!("hawser: ffplay -fflags nobuffer http://{address}/live.flv"));
-    let listed = Listed { name: "live".to_owned(), hub: hub.clone(), status: status.clone() };
+    output.remark(format_args!("hawser: in a browser: http://{address}/   elsewhere: ffplay -fflags nobuffer http://{address}/live.flv"));
+    let listed = Listed::new("live".to_owned(), hub.clone(), status.clone());
     let access = Access { is_private: true, origin: arguments.allow_origin.clone() };
     Ok(Some(tokio::spawn(serve_http(listener, vec![listed], access))))
 }

@@ -184,11 +184,10 @@ async fn start_http(
     let Some(address) = arguments.http else { return Ok(None) };
     let listener = listen_tcp(address).await?;
     let address = listener.local_addr().unwrap_or(address);
-    let listed = keys.iter().zip(&shared.streams).map(|(keys, stream)| Listed {
-        name: keys.view.clone(),
-        hub: stream.hub.clone(),
-        status: stream.status.clone(),
-    });
+    let listed = keys
+        .iter()
+        .zip(&shared.streams)
+        .map(|(keys, stream)| Listed::new(keys.view.clone(), stream.hub.clone(), stream.status.clone()));
     let access = Access { is_private: false, origin: arguments.allow_origin.clone() };
     tokio::spawn(serve_http(listener, listed.collect(), access));
     Ok(Some(address))
@@ -223,7 +222,10 @@ fn announce(
         output.remark(format_args!("  hawser live publish {address}{trust} --key {}", keys.publish));
         output.remark(format_args!("  hawser live play {address}{trust} --key {}", keys.view));
         if let Some(http) = http {
-            output.remark(format_args!("  ffplay -fflags nobuffer http://{http}/{}.flv", keys.view));
+            output.remark(format_args!(
+                "  in a browser: http://{http}/{}   (.m3u8, .ts, .flv for others)",
+                keys.view
+            ));
         }
     }
     Ok(())
