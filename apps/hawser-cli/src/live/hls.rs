@@ -341,7 +341,7 @@ impl State {
 }
 
 /// A time as RFC 3339 has it (the calendar's arithmetic is that of proleptic Gregorian days from 1970).
-fn date(milliseconds: u64) -> String {
+pub(super) fn date(milliseconds: u64) -> String {
     let (days, rest) = (milliseconds / 86_400_000, milliseconds % 86_400_000);
     // Years begin in March, so that the day that is left out comes last.
     let shifted = days + 719_468;

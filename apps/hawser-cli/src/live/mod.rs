@@ -8,10 +8,13 @@ mod play;
 mod players;
 mod protocol;
 mod publish;
+mod record;
 mod relay;
 mod sink;
+mod srt;
 mod status;
 mod transport;
+mod udp;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -57,6 +60,8 @@ fn tune(transport: &mut TransportConfig) {
 
 /// UDP port of a relay.
 const DEFAULT_PORT: u16 = 4434;
+/// Where encoders publish.
+const DEFAULT_RTMP: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1935);
 /// Where a player serves players.
 const DEFAULT_HTTP: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 /// How far the way to the relay may lag.
@@ -102,12 +107,8 @@ pub(crate) struct Publish {
     /// one the variable HAWSER_LIVE_KEY has it
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     key: Option<String>,
-    /// TCP address at which encoders publish
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:1935", value_parser = listen_address)]
-    rtmp: SocketAddr,
-    /// Read FLV from this file instead, at the pace of its timestamps; `-` is standard input
-    #[arg(short, long, value_name = "FILE", conflicts_with = "rtmp")]
-    input: Option<PathBuf>,
+    #[command(flatten)]
+    source: SourceOptions,
     /// End when the encoder is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,
@@ -121,6 +122,24 @@ pub(crate) struct Publish {
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,
+}
+
+/// Where the stream comes from: one of these.
+#[derive(Args, Clone, Debug)]
+#[group(multiple = false)]
+pub(crate) struct SourceOptions {
+    /// TCP address at which encoders publish over RTMP. Default: 127.0.0.1:1935
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    rtmp: Option<SocketAddr>,
+    /// UDP address at which encoders call over SRT, with the key in their stream id; HAWSER_SRT_PASSPHRASE has a passphrase
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    srt: Option<SocketAddr>,
+    /// UDP address to which an encoder sends MPEG-TS, plain or in RTP; a multicast group is joined
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    udp: Option<SocketAddr>,
+    /// Read FLV or MPEG-TS from this file, at the pace of its timestamps; `-` is standard input
+    #[arg(short, long, value_name = "FILE")]
+    input: Option<PathBuf>,
 }
 
 /// Arguments of `hawser live relay`.
@@ -145,6 +164,9 @@ pub(crate) struct Relay {
     /// https://player.example
     #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
     allow_origin: Origin,
+    /// Record each stream in files of this folder, fragmented MP4: /DIR/NUMBER-DATE.mp4, the number of its key from 1 on
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     delivery: DeliveryOptions,
     /// Certificate chain (PEM)
@@ -180,7 +202,7 @@ pub(crate) struct Play {
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     key: Option<String>,
     /// TCP address at which browsers find a page with a player, and others /live.m3u8, .ts, .mp4 and .flv.
-    /// Default: 127.0.0.1:8080, without --output
+    /// Default: 127.0.0.1:8080, without --output and --srt
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
     /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
@@ -193,6 +215,9 @@ pub(crate) struct Play {
     /// Format of what --output writes. Default: what the name of the file ends with, else flv
     #[arg(long, value_enum, requires = "output")]
     format: Option<Format>,
+    /// Call this SRT server and send it the stream: srt://HOST:PORT?streamid=ID; HAWSER_SRT_PASSPHRASE has a passphrase
+    #[arg(long, value_name = "URL")]
+    srt: Option<srt::Target>,
     /// End when the publisher is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,

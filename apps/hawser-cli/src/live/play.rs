@@ -11,7 +11,7 @@ use super::publish::Reconnecting;
 use super::sink::write_file;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver};
-use super::{ControlOptions, Play, listen_tcp};
+use super::{ControlOptions, Play, listen_tcp, srt};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::ClientSetup;
@@ -44,6 +44,7 @@ pub(super) async fn run(
     let status = Status::new("play", Flow::Received, hub.clone(), output);
     status.show(&control);
     let http = start_http(&arguments, &hub, &status, output).await?;
+    let pushing = start_srt(&arguments, &hub, &status, output)?;
     let file = arguments.output.clone();
     let has_file = file.is_some();
     let mut writing = {
@@ -73,7 +74,7 @@ pub(super) async fn run(
         () = interrupt.raised() => Err(super::stopped()),
     };
     telling.abort();
-    http.into_iter().for_each(|task| task.abort());
+    http.into_iter().chain(pushing).for_each(|task| task.abort());
     status.report(Some(&client));
     result
 }
@@ -87,6 +88,18 @@ fn joined(result: Result<Result<(), Failure>, tokio::task::JoinError>) -> Result
     result.unwrap_or_else(|error| Err(Failure::new(Exit::Failure, error.to_string())))
 }
 
+/// Sends the stream to an SRT server, if asked to.
+fn start_srt(
+    arguments: &Play,
+    hub: &Arc<Hub>,
+    status: &Arc<Status>,
+    output: Output,
+) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
+    let Some(target) = arguments.srt.clone() else { return Ok(None) };
+    let push = srt::Push { target, passphrase: srt::passphrase()?, latency: srt::LATENCY, output };
+    Ok(Some(tokio::spawn(push.run(hub.clone(), status.clone()))))
+}
+
 /// Serves players over HTTP, if asked to or if there is nothing else to do.
 async fn start_http(
     arguments: &Play,
@@ -94,10 +107,11 @@ async fn start_http(
     status: &Arc<Status>,
     output: Output,
 ) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
-    let address = match (arguments.http, &arguments.output) {
-        (Some(address), _) => address,
-        (None, None) => super::DEFAULT_HTTP,
-        (None, Some(_)) => return Ok(None),
+    let has_other = arguments.output.is_some() || arguments.srt.is_some();
+    let address = match arguments.http {
+        Some(address) => address,
+        None if has_other => return Ok(None),
+        None => super::DEFAULT_HTTP,
     };
     let listener = listen_tcp(address).await?;
     let address = listener.local_addr().unwrap_or(address);

@@ -1,16 +1,17 @@
 //! `hawser live publish`: from an encoder to a relay.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::encoder::{Encoders, read_flv};
+use super::encoder::{Encoders, read_file};
 use super::hub::{Hub, Next};
 use super::protocol::{self, CODE_DONE, Request};
 use super::status::Status;
 use super::transport::UnitSender;
-use super::{ControlOptions, Publish, listen_tcp};
+use super::{ControlOptions, Publish, listen_tcp, srt, udp};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::ClientSetup;
@@ -72,42 +73,85 @@ async fn start_source(
     hub: &Arc<Hub>,
     output: Output,
 ) -> Result<tokio::task::JoinHandle<Result<(), Failure>>, Failure> {
-    if let Some(path) = arguments.input.clone() {
+    let source = &arguments.source;
+    if let Some(path) = source.input.clone() {
         let hub = hub.clone();
         return Ok(tokio::spawn(async move {
-            read_flv(&path, &hub).await?;
+            read_file(&path, &hub).await?;
             hub.end();
             std::future::pending().await
         }));
     }
-    let listener = listen_tcp(arguments.rtmp).await?;
-    let address = listener.local_addr().unwrap_or(arguments.rtmp);
-    if output.json {
-        Channel::Stdout.print(&serde_json::json!({ "rtmp": address.to_string(), "port": address.port() }));
+    let (done, dones) = mpsc::channel(1);
+    let ends = tell_ends(dones, hub.clone(), arguments.once);
+    let lost = |error: std::io::Error| Failure::new(Exit::Failure, format!("the input is lost: {error}"));
+    if let Some(address) = source.srt {
+        let socket = udp::bind(address).await?;
+        let address = socket.local_addr().unwrap_or(address);
+        announce(
+            output,
+            "srt",
+            address,
+            &format!("ffmpeg -re -i FILE ... -f mpegts 'srt://{address}?streamid=KEY'"),
+        );
+        let callers = srt::Callers {
+            hub: hub.clone(),
+            key: key.to_owned(),
+            output,
+            done,
+            passphrase: srt::passphrase()?,
+            latency: srt::LATENCY,
+        };
+        return Ok(tokio::spawn(async move {
+            tokio::select! { error = callers.listen(socket) => Err(lost(error)), () = ends => Ok(()) }
+        }));
     }
-    output.remark(format_args!(
-        "hawser: waiting for an encoder: ffmpeg -re -i FILE -c:v libx264 -bf 0 -g 50 -c:a aac -f flv rtmp://{address}/live/KEY"
-    ));
-    let (done, mut dones) = mpsc::channel(1);
+    if let Some(address) = source.udp {
+        let socket = udp::bind(address).await?;
+        let address = socket.local_addr().unwrap_or(address);
+        announce(
+            output,
+            "udp",
+            address,
+            &format!("ffmpeg -re -i FILE ... -f mpegts 'udp://{address}?pkt_size=1316'"),
+        );
+        let receiving = udp::receive(socket, hub.clone(), output, done);
+        return Ok(tokio::spawn(async move {
+            tokio::select! { error = receiving => Err(lost(error)), () = ends => Ok(()) }
+        }));
+    }
+    let address = source.rtmp.unwrap_or(super::DEFAULT_RTMP);
+    let listener = listen_tcp(address).await?;
+    let address = listener.local_addr().unwrap_or(address);
+    let example =
+        format!("ffmpeg -re -i FILE -c:v libx264 -bf 0 -g 50 -c:a aac -f flv rtmp://{address}/live/KEY");
+    announce(output, "rtmp", address, &example);
     let encoders = Arc::new(Encoders::new(hub.clone(), key.to_owned(), output, done));
-    let (hub, once) = (hub.clone(), arguments.once);
     Ok(tokio::spawn(async move {
-        let listening = encoders.listen(listener);
-        tokio::select! {
-            () = listening => {}
-            () = async {
-                while let Some(has_said_so) = dones.recv().await {
-                    if once || has_said_so {
-                        hub.end();
-                    } else {
-                        let hub = hub.clone();
-                        tokio::spawn(async move { hub.end_unless_another_follows(SUCCESSOR).await });
-                    }
-                }
-            } => {}
-        }
-        Ok(())
+        tokio::select! { () = encoders.listen(listener) => Ok(()), () = ends => Ok(()) }
     }))
+}
+
+/// Says where encoders are awaited.
+fn announce(output: Output, protocol: &str, address: SocketAddr, example: &str) {
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ protocol: address.to_string(), "port": address.port() }));
+    }
+    output.remark(format_args!("hawser: waiting for an encoder: {example}"));
+}
+
+/// Tells the hub when the encoder is done, or has gone and no other follows.
+async fn tell_ends(mut dones: mpsc::Receiver<bool>, hub: Arc<Hub>, once: bool) {
+    while let Some(has_said_so) = dones.recv().await {
+        if once || has_said_so {
+            hub.end();
+        } else {
+            let hub = hub.clone();
+            tokio::spawn(async move { hub.end_unless_another_follows(SUCCESSOR).await });
+        }
+    }
+    // Encoders are awaited as long as somebody listens.
+    std::future::pending().await
 }
 
 /// From the hub to the relay, over one connection after the other.
@@ -136,7 +180,7 @@ impl Uplink<'_> {
 
     /// Whether nothing follows when the source is done.
     fn ends_with_source(&self) -> bool {
-        self.arguments.once || self.arguments.input.is_some()
+        self.arguments.once || self.arguments.source.input.is_some()
     }
 
     async fn attempt(
