@@ -8,6 +8,7 @@ mod play;
 mod players;
 mod protocol;
 mod publish;
+mod rate;
 mod record;
 mod relay;
 mod sink;
@@ -112,6 +113,12 @@ pub(crate) struct Publish {
     /// End when the encoder is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,
+    /// The least and the most that the encoder may send, sound included, such as 500k-6M: --rate-socket says what fits
+    #[arg(long, value_name = "LEAST-MOST", requires = "rate_socket")]
+    bit_rate: Option<rate::Bounds>,
+    /// TCP address at which the program that drives the encoder reads what it is to send: lines of JSON, one for each change
+    #[arg(long, value_name = "ADDR:PORT", requires = "bit_rate", value_parser = listen_address)]
+    rate_socket: Option<SocketAddr>,
     #[command(flatten)]
     delivery: DeliveryOptions,
     /// Seconds between lines about the stream and its paths

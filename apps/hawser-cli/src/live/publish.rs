@@ -1,14 +1,16 @@
 //! `hawser live publish`: from an encoder to a relay.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::encoder::{Encoders, read_file};
 use super::hub::{Hub, Next};
 use super::protocol::{self, CODE_DONE, Request};
+use super::rate::{self, Guide, LOOK, Look, Told};
 use super::status::Status;
 use super::transport::UnitSender;
 use super::{ControlOptions, Publish, listen_tcp, srt, udp};
@@ -51,8 +53,17 @@ pub(super) async fn run(
     let source = start_source(&arguments, &key, &hub, output).await?;
     let telling = tokio::spawn(status.clone().tell(arguments.interval));
     let mut connecting = interrupt.clone();
-    let uplink =
-        Uplink { arguments: &arguments, key: &key, client: &client, hub: &hub, status: &status, output };
+    let guide = start_guide(&arguments, output).await?;
+    let guide = guide.as_ref();
+    let uplink = Uplink {
+        arguments: &arguments,
+        key: &key,
+        client: &client,
+        hub: &hub,
+        status: &status,
+        output,
+        guide,
+    };
     let result = tokio::select! {
         result = uplink.run(&mut connecting) => result,
         failure = source => match failure {
@@ -132,6 +143,54 @@ async fn start_source(
     }))
 }
 
+/// Where the bit rate is found, and who is told.
+struct Steering {
+    guide: Mutex<Guide>,
+    told: watch::Sender<Told>,
+    started: Instant,
+}
+
+/// Begins to tell the encoder's driver what fits, if asked to.
+async fn start_guide(arguments: &Publish, output: Output) -> Result<Option<Steering>, Failure> {
+    let (Some(bounds), Some(address)) = (arguments.bit_rate, arguments.rate_socket) else { return Ok(None) };
+    let listener = listen_tcp(address).await?;
+    let address = listener.local_addr().unwrap_or(address);
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ "rate_socket": address.to_string() }));
+    }
+    output.remark(format_args!("hawser: what the encoder is to send: {address}"));
+    let (told, tolds) = watch::channel(Told::default());
+    tokio::spawn(rate::serve(listener, tolds));
+    Ok(Some(Steering { guide: Mutex::new(Guide::new(bounds)), told, started: Instant::now() }))
+}
+
+impl Steering {
+    /// Looks at a connection as long as it lasts.
+    async fn watch(&self, session: &Session, hub: &Hub, written: &AtomicU64) {
+        self.lock().restart();
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let stats = session.connection.stats();
+            let arrived = stats.stream_bytes_acked + stats.stream_bytes_discarded;
+            let waits = hub.longest_queue().1 as u64;
+            let paths = session.connection.paths().into_iter();
+            let trips =
+                paths.filter_map(|path| session.connection.path_stats(path.id)).map(|stats| stats.min_rtt);
+            let look = Look {
+                at: self.started.elapsed(),
+                arrived,
+                backlog: waits + written.load(Ordering::Relaxed).saturating_sub(arrived),
+                round_trip: trips.filter(|trip| !trip.is_zero()).max().unwrap_or_default(),
+            };
+            self.told.send_replace(self.lock().look(look));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Guide> {
+        self.guide.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Says where encoders are awaited.
 fn announce(output: Output, protocol: &str, address: SocketAddr, example: &str) {
     if output.json {
@@ -162,6 +221,7 @@ struct Uplink<'a> {
     hub: &'a Arc<Hub>,
     status: &'a Arc<Status>,
     output: Output,
+    guide: Option<&'a Steering>,
 }
 
 impl Uplink<'_> {
@@ -210,17 +270,33 @@ impl Uplink<'_> {
 
     /// Sends what comes, until the source is done.
     async fn send(&self, session: &Session) -> Result<(), Failure> {
-        let lost = |error: hawser::WriteError| match error {
-            hawser::WriteError::ConnectionLost(error) => protocol::ended(&error),
-            error => Failure::new(Exit::ConnectionLost, error.to_string()),
-        };
         let delivery = self.arguments.delivery.delivery();
         let mut sender = UnitSender::open(&session.connection, delivery).await.map_err(lost)?;
+        let written = sender.written();
+        let watching = async {
+            match self.guide {
+                Some(guide) => guide.watch(session, self.hub, &written).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            sent = self.send_all(&mut sender) => sent?,
+            () = watching => {}
+        }
+        sender.end().await.map_err(lost)?;
+        match tokio::time::timeout(FAREWELL, sender.finish()).await {
+            Ok(true) => Ok(()),
+            _ => Err(Failure::new(Exit::ConnectionLost, "what was sent last did not arrive at the relay")),
+        }
+    }
+
+    /// Sends units until the source is done.
+    async fn send_all(&self, sender: &mut UnitSender) -> Result<(), Failure> {
         let mut subscription = self.hub.subscribe();
         loop {
             let unit = match subscription.next().await {
                 Next::Unit(unit) => unit,
-                Next::End if self.ends_with_source() => break,
+                Next::End if self.ends_with_source() => return Ok(()),
                 // Players are told; another encoder may follow.
                 Next::End => {
                     sender.end().await.map_err(lost)?;
@@ -233,11 +309,14 @@ impl Uplink<'_> {
             let taken = in_time(self.client.stall, "the relay answers, but took nothing", sender.send(&unit));
             taken.await?.map_err(lost)?;
         }
-        sender.end().await.map_err(lost)?;
-        match tokio::time::timeout(FAREWELL, sender.finish()).await {
-            Ok(true) => Ok(()),
-            _ => Err(Failure::new(Exit::ConnectionLost, "what was sent last did not arrive at the relay")),
-        }
+    }
+}
+
+/// Why a stream takes nothing more.
+fn lost(error: hawser::WriteError) -> Failure {
+    match error {
+        hawser::WriteError::ConnectionLost(error) => protocol::ended(&error),
+        error => Failure::new(Exit::ConnectionLost, error.to_string()),
     }
 }
 
