@@ -75,13 +75,13 @@ const KEY_VARIABLE: &str = "HAWSER_LIVE_KEY";
 const MAX_KEY: usize = 128;
 
 const EXAMPLES: &str = "\
-A publisher takes RTMP from an encoder and sends it to a relay over all links of its machine; players fetch it there. Headers, \
+A publisher takes RTMP, SRT or MPEG-TS from an encoder and sends it to a relay over all links of its machine; players fetch it there. Headers, \
 key frames and audio always arrive; of other frames the policy may give bytes up, in whose place players get zeros.
 
 Examples:
   hawser live relay --key KEY                              on a server; prints the other two command lines
   hawser live publish HOST:4434 --pin 'PIN' --key KEY      where the encoder is: ffmpeg, OBS to rtmp://127.0.0.1/live/KEY
-  hawser live play HOST:4434 --pin 'PIN' --key KEY         where the player is: ffplay http://127.0.0.1:8080/live.flv
+  hawser live play HOST:4434 --pin 'PIN' --key KEY         where the player is: a browser at http://127.0.0.1:8080/
   hawser live publish HOST:4434 --policy 4d-map --cc bbr ... with frames discarded, copied or not retransmitted (relay as well)
   hawser live play HOST:4434 --output - ... | ffplay -     without HTTP";
 
@@ -116,7 +116,7 @@ pub(crate) struct Publish {
     /// The least and the most that the encoder may send, sound included, such as 500k-6M: --rate-socket says what fits
     #[arg(long, value_name = "LEAST-MOST", requires = "rate_socket")]
     bit_rate: Option<rate::Bounds>,
-    /// TCP address at which the program that drives the encoder reads what it is to send: lines of JSON, one for each change
+    /// TCP address at which the program that drives the encoder reads what it is to send: ten lines of JSON a second
     #[arg(long, value_name = "ADDR:PORT", requires = "bit_rate", value_parser = listen_address)]
     rate_socket: Option<SocketAddr>,
     #[command(flatten)]

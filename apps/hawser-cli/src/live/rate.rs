@@ -150,7 +150,7 @@ impl Guide {
     }
 }
 
-/// Tells everyone who connects what the encoder is to send: a line of JSON at once, and one for each change.
+/// Tells everyone who connects what the encoder is to send: a line of JSON at once, and one after each look.
 pub(super) async fn serve(listener: TcpListener, told: watch::Receiver<Told>) {
     let places = Pool::with_share(MAX_LISTENERS, MAX_LISTENERS);
     loop {

@@ -36,7 +36,7 @@ impl Tracks {
         format!("{kind}; codecs=\"{}\"", names.join(","))
     }
 
-    /// The initialization segment.
+    /// What a decoder takes before the first fragment.
     pub fn header(&self) -> Bytes {
         let mut out = BytesMut::new();
         boxed(&mut out, b"ftyp", |out| {
