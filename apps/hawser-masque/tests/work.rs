@@ -15,7 +15,7 @@ const PACKET: usize = 1_150;
 /// What one may cost; twice that where nothing is optimised across functions and overflows are looked for.
 const MOST: Duration = Duration::from_micros(if cfg!(debug_assertions) { 200 } else { 100 });
 /// CPU time after which the clock of the kernel says enough.
-const ENOUGH: Duration = Duration::from_millis(10);
+const ENOUGH: Duration = Duration::from_millis(5);
 
 /// CPU time of this thread.
 fn cpu_time() -> Duration {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::sources::{Pool, Seat, Seats, Taken};
+use crate::sources::{Pool, Seat, Seats, Taken, Transfer};
 
 /// Bytes read from a file at a time, and gathered of an upload.
 pub(super) const BLOCK: usize = 1 << 18;
@@ -43,7 +43,7 @@ const UNIT: u64 = 1 << 10;
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     replies: Pool,
-    uploads: Seats,
+    uploads: Seats<Transfer>,
     /// What was read of files and not taken by clients, in units.
     memory: Pool,
     /// Small answers have their own: large ones of the same source do not keep them waiting.
@@ -122,8 +122,9 @@ impl Share {
     }
 
     /// The right to upload; `None` if too many do, and none of them is slower than it must be.
-    pub(super) fn upload(&self, now: Instant) -> Option<Seat> {
-        self.limits.uploads.try_take(self.source, now)
+    pub(super) fn upload(&self, now: Instant) -> Option<(Seat<Transfer>, Transfer)> {
+        let transfer = Transfer::default();
+        Some((self.limits.uploads.try_take(self.source, now, transfer.clone())?, transfer))
     }
 
     /// Waits until another block of so many bytes may be read.
@@ -195,9 +196,9 @@ mod tests {
     }
 
     /// An upload that is fast enough.
-    fn upload(share: &Share) -> Option<Seat> {
-        let seat = share.upload(Instant::now())?;
-        seat.count(1 << 30);
+    fn upload(share: &Share) -> Option<Seat<Transfer>> {
+        let (seat, transfer) = share.upload(Instant::now())?;
+        transfer.count(1 << 30);
         Some(seat)
     }
 

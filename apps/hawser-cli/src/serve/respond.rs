@@ -313,7 +313,7 @@ async fn store(
     stream: &mut Stream,
     stored: &mut u64,
 ) -> Reply {
-    let Some(seat) = share.upload(Instant::now().into()) else {
+    let Some((_seat, transfer)) = share.upload(Instant::now().into()) else {
         let text = "too many uploads at the same time; try again later";
         return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
     };
@@ -332,7 +332,7 @@ async fn store(
     loop {
         let received = tokio::select! {
             received = pace.keep(stream.recv_data()) => received,
-            () = seat.displaced() => {
+            () = transfer.displaced() => {
                 keep(server, upload, gathered).await;
                 let text = "others wait for the place of this upload, which was too slow; try again later";
                 return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
@@ -352,7 +352,7 @@ async fn store(
         };
         *stored += data.len() as u64;
         pace.count(Instant::now().into(), data.len());
-        seat.count(data.len());
+        transfer.count(data.len());
         gathered.extend_from_slice(&data);
         if gathered.len() >= BLOCK {
             upload = match write(upload, std::mem::take(&mut gathered)).await {
