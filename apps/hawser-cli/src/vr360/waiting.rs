@@ -247,8 +247,9 @@ mod tests {
         assert_eq!(std::iter::from_fn(|| waiting.next(at(0), &FAST)).collect::<Vec<_>>().len(), 3);
     }
 
-    /// CPU time of this thread.
+    /// CPU time of this thread. The kernel adds up when another one might run, or at its next tick.
     fn cpu_time() -> Duration {
+        std::thread::yield_now();
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
         Duration::from_nanos(text.split(' ').next().and_then(|field| field.parse().ok()).unwrap())
     }

@@ -10,11 +10,12 @@ use super::{Frames, Rules};
 const PACKET: usize = 1_150;
 /// What one may cost; twice that where nothing is optimised across functions and overflows are looked for.
 const MOST: Duration = Duration::from_micros(if cfg!(debug_assertions) { 200 } else { 100 });
-/// CPU time after which the clock of the kernel says enough.
+/// CPU time after which the figure says enough.
 const ENOUGH: Duration = Duration::from_millis(5);
 
-/// CPU time of this thread.
+/// CPU time of this thread. The kernel adds up when another one might run, or at its next tick.
 fn cpu_time() -> Duration {
+    std::thread::yield_now();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("a kernel that counts CPU time");
     Duration::from_nanos(text.split(' ').next().and_then(|field| field.parse().ok()).expect("nanoseconds"))
 }

@@ -4,14 +4,14 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hawser::{Endpoint, Links};
+use hawser::{Endpoint, Links, TransportConfig};
 
 use super::client::{Client, address, config};
 use super::forms::garbage;
 use super::server::Server;
 use super::{Error, PATIENCE};
 
-const IDLE: usize = 2_000;
+const IDLE: usize = 20_000;
 const HANDSHAKES: usize = 2_000;
 const HALF_OPEN: usize = 4_000;
 const GARBAGE: u64 = 200_000;
@@ -27,6 +27,7 @@ pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
     all &= handshakes(command).await?;
     all &= half_open(command).await?;
     all &= noise(command).await?;
+    all &= super::drain::run(command).await?;
     Ok(all)
 }
 
@@ -64,11 +65,24 @@ async fn report(
 
 async fn idle(command: &Path) -> Result<bool, Error> {
     let server = start(command)?;
-    let endpoint = Endpoint::client(config(&server, H3, hawser::default_transport())?, Links::All)?;
+    let transport = TransportConfig {
+        // The first ones must not be silent for too long until the last one is there.
+        keep_alive_interval: Some(Duration::from_secs(15)),
+        ..hawser::default_transport()
+    };
+    let endpoint = Endpoint::client(config(&server, H3, transport)?, Links::All)?;
     let (before, began) = (server.usage()?, Instant::now());
     let mut held = Vec::with_capacity(IDLE);
-    for _ in 0..IDLE {
-        held.push(endpoint.connect(address(&server), "localhost").await?);
+    while held.len() < IDLE {
+        match endpoint.connect(address(&server), "localhost").await {
+            Ok(connection) => held.push(connection),
+            Err(error) if began.elapsed() > PATIENCE * 300 => return Err(error.into()),
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+    let lost = held.iter().filter(|connection| connection.close_reason().is_some()).count();
+    if lost > 0 {
+        return Err(format!("{lost} of {IDLE} connections were lost").into());
     }
     report("idle connections", IDLE as u64, &server, before, began).await
 }
