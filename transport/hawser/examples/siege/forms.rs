@@ -1,7 +1,7 @@
 //! The forms of attack, and those on `hawser serve`.
 
 use std::future::Future;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::pin::Pin;
 use std::time::Duration;
 use std::{fs, io};
@@ -137,14 +137,14 @@ pub(crate) async fn half_open(siege: &mut Siege<'_>, alpn: &'static [u8], count:
 }
 
 /// Datagrams that no key fits: short headers, long ones, unknown versions.
-pub(crate) fn garbage(server: &Server, count: u64) -> io::Result<u64> {
+pub(crate) fn garbage(to: SocketAddr, count: u64) -> io::Result<u64> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     let mut bytes = 0;
     for n in 0..count {
         let mut datagram = vec![n as u8; if n.is_multiple_of(2) { 1200 } else { 60 }];
         datagram[0] = [0x45, 0xc3, 0xe0, 0x7f][(n % 4) as usize];
         datagram[1..9].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
-        bytes += socket.send_to(&datagram, address(server))? as u64;
+        bytes += socket.send_to(&datagram, to)? as u64;
         // The kernel's buffer is not what is attacked.
         if n % 64 == 63 {
             std::thread::sleep(Duration::from_millis(1));
@@ -153,7 +153,7 @@ pub(crate) fn garbage(server: &Server, count: u64) -> io::Result<u64> {
     Ok(bytes)
 }
 
-const SERVE: &[&str] = &["serve", "FOLDER"];
+pub(crate) const SERVE: &[&str] = &["serve", "FOLDER"];
 const UPLOADS: &[&str] = &["serve", "FOLDER", "--allow-put", "--upload-quota", "8M"];
 pub(crate) const H3: &[u8] = hawser::h3::ALPN;
 
@@ -286,34 +286,6 @@ pub(crate) const FORMS: &[Form] = &[
         mebibytes: 16,
     },
     Form {
-        name: "half-open connections",
-        arguments: SERVE,
-        alpn: H3,
-        prepare: nothing,
-        attack: |siege| Box::pin(half_open(siege, H3, 300)),
-        check: content,
-        // The server's flight is signed.
-        micros: 1_500.0,
-        mebibytes: 32,
-    },
-    Form {
-        name: "idle connections",
-        arguments: SERVE,
-        alpn: H3,
-        prepare: nothing,
-        attack: |siege| {
-            Box::pin(async {
-                for _ in 0..200 {
-                    siege.connect(1 << 16, 1 << 20).await?;
-                }
-                Ok(())
-            })
-        },
-        check: content,
-        micros: HANDSHAKES,
-        mebibytes: 32,
-    },
-    Form {
         name: "unknown frames without content",
         arguments: SERVE,
         alpn: H3,
@@ -346,40 +318,6 @@ pub(crate) const FORMS: &[Form] = &[
         check: content,
         // A packet holds a dozen requests, and each is looked up and answered.
         micros: 2_000.0,
-        mebibytes: 32,
-    },
-    Form {
-        name: "garbage",
-        arguments: SERVE,
-        alpn: H3,
-        prepare: nothing,
-        attack: |siege| {
-            Box::pin(async {
-                let bytes = garbage(siege.server, 20_000)?;
-                siege.raw = (20_000, bytes);
-                Ok(())
-            })
-        },
-        check: content,
-        micros: 100.0,
-        mebibytes: 16,
-    },
-    Form {
-        name: "idle connections on all places",
-        arguments: &["serve", "FOLDER", "--connections-per-source", "40"],
-        alpn: H3,
-        prepare: nothing,
-        attack: |siege| {
-            Box::pin(async {
-                // Those that come when there is no place left take that of an idle one.
-                for _ in 0..120 {
-                    siege.connect(1 << 16, 1 << 20).await?;
-                }
-                Ok(())
-            })
-        },
-        check: content,
-        micros: HANDSHAKES,
         mebibytes: 32,
     },
     Form {

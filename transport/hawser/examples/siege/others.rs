@@ -1,14 +1,76 @@
-//! The forms of attack on servers besides `hawser serve`.
+//! The forms of attack on servers besides `hawser serve`, and those with connections that do nothing.
 
 use std::time::Duration;
 
-use super::client::{Client, GET, request, windows};
-use super::forms::{Form, H3, HANDSHAKES, content, half_open, nothing};
+use super::client::{Client, GET, address, request, windows};
+use super::forms::{Form, H3, HANDSHAKES, SERVE, content, garbage, half_open, nothing};
 
 const LIVE: &[u8] = b"hawser-live";
 const RELAY: &[&str] = &["live", "relay", "--key", "secret"];
 
 pub(crate) const OTHERS: &[Form] = &[
+    Form {
+        name: "half-open connections",
+        arguments: SERVE,
+        alpn: H3,
+        prepare: nothing,
+        attack: |siege| Box::pin(half_open(siege, H3, 300)),
+        check: content,
+        // The server's flight is signed.
+        micros: 1_500.0,
+        mebibytes: 32,
+    },
+    Form {
+        name: "idle connections",
+        arguments: SERVE,
+        alpn: H3,
+        prepare: nothing,
+        attack: |siege| {
+            Box::pin(async {
+                for _ in 0..200 {
+                    siege.connect(1 << 16, 1 << 20).await?;
+                }
+                Ok(())
+            })
+        },
+        check: content,
+        micros: HANDSHAKES,
+        mebibytes: 32,
+    },
+    Form {
+        name: "garbage",
+        arguments: SERVE,
+        alpn: H3,
+        prepare: nothing,
+        attack: |siege| {
+            Box::pin(async {
+                let bytes = garbage(address(siege.server), 20_000)?;
+                siege.raw = (20_000, bytes);
+                Ok(())
+            })
+        },
+        check: content,
+        micros: 100.0,
+        mebibytes: 16,
+    },
+    Form {
+        name: "idle connections on all places",
+        arguments: &["serve", "FOLDER", "--connections-per-source", "40"],
+        alpn: H3,
+        prepare: nothing,
+        attack: |siege| {
+            Box::pin(async {
+                // Those that come when there is no place left take that of an idle one.
+                for _ in 0..120 {
+                    siege.connect(1 << 16, 1 << 20).await?;
+                }
+                Ok(())
+            })
+        },
+        check: content,
+        micros: HANDSHAKES,
+        mebibytes: 32,
+    },
     Form {
         name: "half-open connections of vr360",
         arguments: &["vr360", "serve", "--width", "960", "--tiles", "4x2", "--seconds", "1"],
