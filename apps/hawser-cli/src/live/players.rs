@@ -316,6 +316,7 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
+    use crate::live::sink::AFTER_END;
     use crate::output::Output;
     use crate::paths::Flow;
 
