@@ -488,11 +488,14 @@ fn what_comes_over_srt_goes_out_in_every_format() {
     drop((encoder, publisher, player));
     // Killed at once: what was recorded until then can be read.
     relay.process.signal(Signal::SIGKILL);
-    let files: Vec<_> = std::fs::read_dir(&recordings).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(files.len(), 1, "{files:?}");
-    let (codecs, complaints) = probed(files[0].to_str().unwrap());
+    let mut files: Vec<_> =
+        std::fs::read_dir(&recordings).unwrap().map(|entry| entry.unwrap().path()).collect();
+    // An encoder whose picture comes a second behind its sound begins with a file of sound alone.
+    files.sort();
+    let file = files.last().unwrap();
+    let (codecs, complaints) = probed(file.to_str().unwrap());
     assert_eq!((codecs, complaints.as_str()), (wanted.map(str::to_owned).to_vec(), ""));
-    assert!(frame_digests(&files[0]).len() > 100);
+    assert!(frame_digests(file).len() > 100);
 }
 
 /// A transport stream over UDP; what is told to the encoder's driver is the most that it may send, since all of it fits.

@@ -211,7 +211,7 @@ impl Publisher {
             }
             (State::Connecting, "_result") if number == Some(CREATE_STREAM) => {
                 let stream = values.get(3).and_then(Value::number).unwrap_or(1.0);
-                // A number that is none of a stream becomes 0, and the service says what it thinks of that.
+                // An invalid number becomes 0, and the service says what it thinks of that.
                 self.stream = stream as u32;
                 self.state = State::Asked;
                 let key = Value::Text(self.key.clone());
