@@ -15,6 +15,8 @@ mod client;
 mod session;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod work;
 
 pub use chunk::{MAX_CHUNK_STREAMS, MAX_PARTIAL};
 pub use client::{Publisher, PublisherEvent};
