@@ -173,10 +173,9 @@ fn wanted<'a>(path: &'a str, streams: &'a [Listed], access: &Access) -> Option<W
     if let Some(name) = path.strip_suffix(".m3u8") {
         return find(name).map(|listed| Wanted::Hls(listed, hls::PLAYLIST));
     }
-    if let Some((name, format)) = Format::of_name(path) {
-        if let Some(listed) = find(name) {
-            return Some(Wanted::Stream(listed, format));
-        }
+    let named = Format::of_name(path).and_then(|(name, format)| Some((find(name)?, format)));
+    if let Some((listed, format)) = named {
+        return Some(Wanted::Stream(listed, format));
     }
     match path.trim_end_matches('/') {
         // Of the only stream of this machine; a relay tells nobody which streams there are.
