@@ -144,6 +144,11 @@ live-test: setup ## live video from ffmpeg over three emulated links: one dies, 
 	$(CARGO) build --locked --release -p hawser-cli
 	scripts/live-test --seconds $${LIVE_SECONDS:-30} "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
+live-page-test: setup ## the page of live video in Chromium while links die and return, and a bit rate that follows them (as root; a minute each)
+	$(CARGO) build --locked --release -p hawser-cli
+	scripts/live-page-test "$${CARGO_TARGET_DIR:-target}/release/hawser"
+	scripts/live-rate-test "$${CARGO_TARGET_DIR:-target}/release/hawser"
+
 live-test-long: setup ## the same for ten minutes, with the defaults and with 4D-MAP (as root)
 	$(CARGO) build --locked --release -p hawser-cli
 	scripts/live-test --seconds 600 --variant default= --variant '4d-map=--policy 4d-map' "$${CARGO_TARGET_DIR:-target}/release/hawser"

@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 use crate::gather::{BLOCK, Gather, Pace, Pieces};
 use crate::halves::{Incoming, Outgoing};
 use crate::meter::{Direction, Meter, UsedUp};
+use crate::traffic::Flow;
 
 /// How often in the idle time it is looked whether anything moved.
 const LOOKS: u32 = 4;
@@ -53,19 +54,27 @@ pub(crate) enum Broken {
 }
 
 /// Relays until both halves have ended or one breaks, as fast as the meter lets it, for which the stream leads to the client.
-/// `cancelled` breaks it off when it ends.
+/// `cancelled` breaks it off when it ends; what moves is counted for `flow`.
 pub(crate) async fn relay(
     tcp: TcpStream,
-    mut outgoing: impl Outgoing,
-    mut incoming: impl Incoming,
+    (mut outgoing, mut incoming): (impl Outgoing, impl Incoming),
+    flow: &Flow,
     idle: Duration,
     meter: &Meter,
     cancelled: impl Future<Output = &'static str> + Send,
 ) -> Relayed {
     let (to_stream, to_tcp) = (AtomicU64::new(0), AtomicU64::new(0));
     let both = async {
-        let out = to_the_stream(&tcp, &mut outgoing, &to_stream, meter);
-        let back = to_the_socket(&tcp, &mut incoming, &to_tcp, meter);
+        let sent = |bytes| {
+            to_stream.fetch_add(bytes as u64, Ordering::Relaxed);
+            flow.sent(bytes);
+        };
+        let received = |bytes| {
+            to_tcp.fetch_add(bytes as u64, Ordering::Relaxed);
+            flow.received(bytes);
+        };
+        let out = to_the_stream(&tcp, &mut outgoing, sent, meter);
+        let back = to_the_socket(&tcp, &mut incoming, received, meter);
         tokio::try_join!(out, back).err()
     };
     let broken = tokio::select! {
@@ -91,7 +100,7 @@ pub(crate) async fn relay(
 async fn to_the_stream(
     tcp: &TcpStream,
     outgoing: &mut impl Outgoing,
-    count: &AtomicU64,
+    count: impl Fn(usize),
     meter: &Meter,
 ) -> Result<(), Broken> {
     let (mut pace, mut is_behind) = (Pace::new(), false);
@@ -106,7 +115,7 @@ async fn to_the_stream(
             Ok(0) => return outgoing.finish().await.map_err(Broken::Stream),
             Ok(read) => {
                 is_behind = read >= BLOCK;
-                count.fetch_add(read as u64, Ordering::Relaxed);
+                count(read);
                 meter.pass(Direction::Down, read).await.map_err(|UsedUp| USED_UP)?;
                 outgoing.send(compact(buffer)).await.map_err(Broken::Stream)?;
             }
@@ -124,7 +133,7 @@ fn compact(buffer: BytesMut) -> Bytes {
 async fn to_the_socket(
     tcp: &TcpStream,
     incoming: &mut impl Incoming,
-    count: &AtomicU64,
+    count: impl Fn(usize),
     meter: &Meter,
 ) -> Result<(), Broken> {
     let (mut gather, mut pieces) = (Gather::new(incoming), Pieces::default());
@@ -134,7 +143,7 @@ async fn to_the_socket(
             tcp.writable().await.map_err(Broken::Tcp)?;
             match tcp.try_write_vectored(&pieces.slices()) {
                 Ok(written) => {
-                    count.fetch_add(written as u64, Ordering::Relaxed);
+                    count(written);
                     pieces.advance(written);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

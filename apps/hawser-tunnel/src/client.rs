@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_gateway::client::{GatewayClient, IpTunnel, IpTunnelReceiver, IpTunnelSender, OpenError, Say};
+use hawser_gateway::traffic::Traffic;
 use hawser_masque::flows::FlowTable;
 use hawser_masque::packet::{self, Packet, Unreachable};
 use ipnet::IpNet;
@@ -180,7 +181,7 @@ impl Tunnel {
         let up = Up { sender, addresses: addresses.clone() };
         let shared = Arc::new(Shared { device, up: Mutex::new(Some(up)) });
         let tasks = vec![
-            tokio::spawn(upwards(shared.clone(), lane)),
+            tokio::spawn(upwards(shared.clone(), lane, client.traffic().clone())),
             tokio::spawn(keep(shared.clone(), client, receiver, host.clone(), say)),
             tokio::spawn(adapt(shared, host)),
         ];
@@ -315,8 +316,9 @@ impl Shared {
 }
 
 /// Packets of this machine: TCP into the lane, if there is one, the rest into datagrams.
-async fn upwards(shared: Arc<Shared>, lane: Option<Lane>) {
-    let (started, mut flows) = (Instant::now(), FlowTable::default());
+async fn upwards(shared: Arc<Shared>, lane: Option<Lane>, traffic: Traffic) {
+    let (started, flows) = (Instant::now(), Arc::new(Mutex::new(FlowTable::default())));
+    traffic.watch(started, &flows);
     let mut buffer = vec![0; MAX_FRAME];
     loop {
         let length = match shared.device.receive(&mut buffer).await {
@@ -342,7 +344,8 @@ async fn upwards(shared: Arc<Shared>, lane: Option<Lane>) {
         let now = started.elapsed();
         device::complete(frame, |bytes| match (&up, packet::read(bytes)) {
             (Some(up), Ok(packet)) if up.addresses.contains(&packet.source) => {
-                up.sender.send(bytes, &flows.judge(now, bytes, &packet));
+                let verdict = flows.lock().unwrap_or_else(PoisonError::into_inner).judge(now, bytes, &packet);
+                up.sender.send(bytes, &verdict);
             }
             (_, Ok(packet)) => shared.answer(bytes, &packet, Unreachable::Network),
             (_, Err(_)) => {}

@@ -206,6 +206,38 @@ fn halves_are_closed_one_by_one() {
     assert!(answer == question);
 }
 
+/// Classes, and users with their links, for those who look at either end.
+#[test]
+fn the_status_of_both_ends_tells_what_tunnels_carry() {
+    let places = tempfile::tempdir().unwrap();
+    let place = |name: &str| places.path().join(name).to_str().unwrap().to_owned();
+    let (at_gateway, at_proxy) = (place("gateway.sock"), place("proxy.sock"));
+    let gateway = Gateway::start(&[&ALLOW[..], &["--control", &at_gateway]].concat());
+    let proxy = Client::start(gateway.client("proxy", &["--listen", "127.0.0.1:0", "--control", &at_proxy]));
+    let mut stream = proxy.socks("127.0.0.1", server(echo)).unwrap();
+    let question = noise(50_000);
+    stream.write_all(&question).unwrap();
+    let mut answer = vec![0; question.len()];
+    stream.read_exact(&mut answer).unwrap();
+    let status = |socket: &str| run_json(hawser(["ctl", "--json", "--socket", socket, "status"]));
+    // A look may be an eighth of a second old.
+    for socket in [&at_proxy, &at_gateway] {
+        wait_until("the flow is seen", || status(socket)["classes"][0]["flows"] == 1);
+    }
+    for (status, name) in [(status(&at_proxy), "proxy"), (status(&at_gateway), "gateway")] {
+        let class = &status["classes"][0];
+        assert_eq!((&class["name"], &class["flows"]), (&"tcp".into(), &1.into()), "{name}: {status}");
+        let bytes = (&class["bytes_sent"], &class["bytes_received"]);
+        assert_eq!(bytes, (&50_000.into(), &50_000.into()), "{name}: {status}");
+    }
+    let user = &status(&at_gateway)["users"][0];
+    assert_eq!((&user["name"], &user["bytes_sent"]), (&"alice".into(), &50_000.into()), "{user}");
+    let links: Vec<&Value> = user["links"].as_array().unwrap().iter().map(|link| &link["name"]).collect();
+    assert_eq!(links, ["127.0.0.1", "127.0.0.2"]);
+    drop(stream);
+    wait_until("no flow is open", || status(&at_proxy)["classes"][0]["flows"] == 0);
+}
+
 /// A reset is no end: a program that reads a file must not take half of it for the whole.
 #[test]
 fn resets_travel_in_both_directions() {

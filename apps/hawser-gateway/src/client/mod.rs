@@ -20,6 +20,7 @@ use hawser_net::Connection;
 use tokio::sync::watch;
 
 use crate::local::forward::Transport;
+use crate::traffic::Traffic;
 use crate::users::Key;
 use keeper::{Keeper, State};
 use session::Session;
@@ -99,6 +100,7 @@ struct Inner {
     config: ClientConfig,
     state: watch::Receiver<State>,
     keeper: Keeper,
+    traffic: Traffic,
 }
 
 impl fmt::Debug for GatewayClient {
@@ -121,7 +123,7 @@ impl GatewayClient {
         let session = Arc::new(Session::begin(first).await?);
         let hello = session.hello(&config).await?;
         let (keeper, state) = Keeper::start(session, dialer, say);
-        Ok((GatewayClient(Arc::new(Inner { config, state, keeper })), hello))
+        Ok((GatewayClient(Arc::new(Inner { config, state, keeper, traffic: Traffic::default() })), hello))
     }
 
     /// Ends the connection, and makes no other. For the gateway to hear of it, wait for its endpoint to be idle.
@@ -130,6 +132,11 @@ impl GatewayClient {
         if let State::Up(session) = &*self.0.state.borrow() {
             session.connection.close(H3_NO_ERROR, b"");
         }
+    }
+
+    /// What its tunnels carry and carried, by kind.
+    pub fn traffic(&self) -> &Traffic {
+        &self.0.traffic
     }
 
     /// Opens a tunnel for TCP: returns when the gateway has connected to the target.

@@ -16,9 +16,11 @@ use tokio::net::TcpStream;
 
 use super::session::{Answer, Session};
 use super::{GatewayClient, OpenError};
+use crate::flows::Dropped;
 use crate::halves::{Incoming, Outgoing};
 use crate::meter::Meter;
 use crate::relay::{Broken, Relayed, relay};
+use crate::traffic::{Flow, Kind};
 use crate::udp_relay::{PacketReceiver, PacketSender};
 
 /// Attempts to open a tunnel: the second is for connections that have just ended.
@@ -32,6 +34,7 @@ pub struct TcpTunnel {
     session: Arc<Session>,
     outgoing: OutgoingStream,
     incoming: IncomingStream,
+    flow: Flow,
 }
 
 /// What became of a TCP connection.
@@ -54,9 +57,9 @@ impl TcpTunnel {
 
     /// Relays between this TCP connection and the target until both have ended, or one breaks.
     pub async fn relay(self, tcp: TcpStream, idle: Duration) -> Closed {
-        let TcpTunnel { session, outgoing, incoming } = self;
+        let TcpTunnel { session, outgoing, incoming, flow } = self;
         let Relayed { to_stream, to_tcp, broken } =
-            relay(tcp, outgoing, incoming, idle, &Meter::default(), std::future::pending()).await;
+            relay(tcp, (outgoing, incoming), &flow, idle, &Meter::default(), std::future::pending()).await;
         drop(session);
         Closed { up: to_stream, down: to_tcp, broken: broken.map(|broken: Broken| broken.to_string()) }
     }
@@ -125,9 +128,9 @@ pub(super) async fn fetched_tcp(
     target: &(dyn Display + Sync),
     request: &Request<()>,
 ) -> Result<TcpTunnel, OpenError> {
-    let (session, answer) = open(client, target, request).await?;
+    let (session, answer) = open(client, target, request, &none_dropped).await?;
     let (outgoing, incoming) = answer.stream.split();
-    Ok(TcpTunnel { session, outgoing, incoming })
+    Ok(TcpTunnel { session, outgoing, incoming, flow: client.0.traffic.flow(Kind::Tcp) })
 }
 
 pub(super) async fn udp(client: &GatewayClient, target: &Target) -> Result<UdpTunnel, OpenError> {
@@ -143,20 +146,33 @@ pub(super) async fn fetched_udp(
     target: &(dyn Display + Sync),
     request: &Request<()>,
 ) -> Result<UdpTunnel, OpenError> {
-    let (session, Answer { stream, flow, .. }) = open(client, target, request).await?;
-    let (flow_sender, flow_receiver) = flow.ok_or(OpenError::NoUdp)?;
+    let flow = Arc::new(client.0.traffic.flow(Kind::Udp));
+    let dropped = || {
+        let flow = flow.clone();
+        Box::new(move |_: &Bytes| flow.dropped()) as Dropped
+    };
+    let (session, Answer { stream, flow: datagrams, .. }) = open(client, target, request, &dropped).await?;
+    let (flow_sender, flow_receiver) = datagrams.ok_or(OpenError::NoUdp)?;
     let (outgoing, incoming) = stream.split();
+    let sender = PacketSender::new(outgoing, flow_sender, flow.clone());
+    let receiver = PacketReceiver::new(incoming, flow_receiver, flow);
     Ok(UdpTunnel {
-        sender: UdpSender { inner: PacketSender::new(outgoing, flow_sender), _session: session.clone() },
-        receiver: UdpReceiver { inner: PacketReceiver::new(incoming, flow_receiver), _session: session },
+        sender: UdpSender { inner: sender, _session: session.clone() },
+        receiver: UdpReceiver { inner: receiver, _session: session },
     })
 }
 
-/// Asks for a tunnel, a second time if the connection turns out to have ended.
+/// For streams without datagrams.
+pub(super) fn none_dropped() -> Dropped {
+    Box::new(|_| {})
+}
+
+/// Asks for a tunnel, a second time if the connection turns out to have ended. `dropped` hears of its datagrams that nobody reads in time.
 pub(super) async fn open(
     client: &GatewayClient,
     target: &(dyn Display + Sync),
     request: &Request<()>,
+    dropped: &(dyn Fn() -> Dropped + Sync),
 ) -> Result<(Arc<Session>, Answer), OpenError> {
     let config = &client.0.config;
     let mut lost = String::new();
@@ -166,9 +182,8 @@ pub(super) async fn open(
         if is_extended && !session.takes_extended_connect().await {
             return Err(OpenError::NoUdp);
         }
-        let asked =
-            tokio::time::timeout(config.open_timeout, session.ask(request.clone(), &config.key)).await;
-        match asked {
+        let asked = session.ask(request.clone(), &config.key, dropped());
+        match tokio::time::timeout(config.open_timeout, asked).await {
             Err(_) => return Err(OpenError::NoAnswer(target.to_string())),
             Ok(Ok(answer)) => return answered(&answer.response).map(|()| (session, answer)),
             Ok(Err(error @ (StreamError::RemoteClosing { .. } | StreamError::ConnectionError { .. }))) => {

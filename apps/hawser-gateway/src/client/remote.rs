@@ -107,7 +107,7 @@ pub(super) async fn listen(
     address: SocketAddr,
 ) -> Result<RemotePort, OpenError> {
     let request = request(client, Method::POST, &remote::listen_path(transport, address))?;
-    let (session, answer) = open::open(client, &address, &request).await?;
+    let (session, answer) = open::open(client, &address, &request, &open::none_dropped).await?;
     let named = answer.response.headers().get(LISTENING).and_then(|value| value.to_str().ok()?.parse().ok());
     let Some(address) = named else {
         return Err(OpenError::Protocol(

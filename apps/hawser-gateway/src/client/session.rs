@@ -18,7 +18,7 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 
 use super::{ClientConfig, Dialed, OpenError};
-use crate::flows::{FlowReceiver, FlowSender, Flows};
+use crate::flows::{Dropped, FlowReceiver, FlowSender, Flows};
 use crate::named::{BEARER, HELLO_PATH};
 use crate::users::Key;
 
@@ -115,7 +115,13 @@ impl Session {
     }
 
     /// Sends a request with the key and waits for the header of the response. The request is left open.
-    pub(super) async fn ask(&self, mut request: Request<()>, key: &Key) -> Result<Answer, StreamError> {
+    /// `dropped` hears of datagrams that nobody reads in time.
+    pub(super) async fn ask(
+        &self,
+        mut request: Request<()>,
+        key: &Key,
+        dropped: Dropped,
+    ) -> Result<Answer, StreamError> {
         let takes_datagrams = request.extensions().get::<Protocol>().is_some();
         if let Ok(mut value) = HeaderValue::from_str(&format!("{BEARER} {}", key.secret())) {
             value.set_sensitive(true);
@@ -123,7 +129,7 @@ impl Session {
         }
         let stream = self.requests.clone().send_request(request).await?;
         // Before the answer, so that nothing is lost that comes right behind it.
-        let flow = takes_datagrams.then(|| self.flows.open(stream.id()));
+        let flow = takes_datagrams.then(|| self.flows.open(stream.id(), dropped));
         let mut asked = Asked(Some(stream));
         let response = asked.response().await?;
         // Always there: taken here only.
@@ -138,7 +144,8 @@ impl Session {
         let uri = format!("https://{}{HELLO_PATH}", config.authority);
         let request = Request::get(uri).body(()).map_err(|error| OpenError::Protocol(error.to_string()))?;
         let asked = async {
-            let Answer { mut stream, response, .. } = self.ask(request, &config.key).await?;
+            let Answer { mut stream, response, .. } =
+                self.ask(request, &config.key, Box::new(|_| {})).await?;
             let _ = stream.finish().await;
             let mut body = Vec::new();
             while let Some(mut data) = stream.recv_data().await? {

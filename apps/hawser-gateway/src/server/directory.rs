@@ -11,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use super::usage::Usage;
 use crate::grants::Grants;
 use crate::meter::Meter;
+use crate::traffic::{SeenKind, Traffic};
 use crate::users::{Account, Key, KeyHash, UserFile, Users, UsersError, Version};
 
 /// Next to the file of users: how much of their volumes is used.
@@ -27,6 +28,8 @@ pub(super) const LOOKS_PER_SAVE: u64 = 20;
 pub(super) struct User {
     /// As in the file.
     pub(super) name: String,
+    /// What the user's tunnels carry and carried.
+    pub(super) traffic: Traffic,
     /// The right to open tunnels.
     tunnels: Arc<Semaphore>,
     /// Most of them.
@@ -52,19 +55,22 @@ pub struct SeenUser {
     pub most: usize,
     /// [Numbers](hawser_net::Connection::number) of the connections on which the key was shown.
     pub connections: Vec<u64>,
+    /// What went through the tunnels, by kind.
+    pub traffic: Vec<SeenKind>,
 }
 
 /// Connections of one user that are named.
 const MAX_SEEN: usize = 64;
 
 impl User {
-    fn new(name: String, most: usize, grants: Grants) -> Self {
+    fn new(name: String, most: usize, traffic: Traffic, grants: Grants) -> Self {
         let meter = Meter::default();
         meter.limit(grants.rate, grants.volume);
         User {
             grants: watch::Sender::new(grants),
             meter,
             name,
+            traffic,
             tunnels: Arc::new(Semaphore::new(most)),
             most,
             removed: watch::Sender::new(false),
@@ -106,6 +112,7 @@ impl User {
             tunnels: self.most.saturating_sub(self.tunnels.available_permits()),
             most: self.most,
             connections: connections.iter().copied().collect(),
+            traffic: self.traffic.seen(),
         }
     }
 
@@ -122,6 +129,7 @@ impl User {
 pub(super) struct Directory {
     file: UserFile,
     most: usize,
+    traffic: Traffic,
     users: RwLock<HashMap<KeyHash, Arc<User>>>,
     usage: Usage,
     version: Mutex<Version>,
@@ -142,15 +150,15 @@ impl fmt::Display for Change {
 }
 
 impl Directory {
-    /// Reads the file.
+    /// Reads the file. What users carry is part of `traffic`.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(super) fn open(file: UserFile, most: usize) -> Result<Self, UsersError> {
+    pub(super) fn open(file: UserFile, most: usize, traffic: &Traffic) -> Result<Self, UsersError> {
         let (version, users) = (file.version(), file.read()?);
-        let usage = Usage::open(file.path().with_file_name(USAGE_FILE));
-        let directory =
-            Directory { file, most, users: RwLock::default(), usage, version: Mutex::new(version) };
+        let (traffic, usage) = (traffic.clone(), Usage::open(file.path().with_file_name(USAGE_FILE)));
+        let version = Mutex::new(version);
+        let directory = Directory { file, most, traffic, users: RwLock::default(), usage, version };
         directory.replace(users);
         Ok(directory)
     }
@@ -221,7 +229,7 @@ impl Directory {
                 }
                 None => {
                     added += 1;
-                    let user = User::new(name, self.most, grants);
+                    let user = User::new(name, self.most, self.traffic.part(), grants);
                     self.usage.restore(&user.name, &user.meter);
                     Arc::new(user)
                 }
@@ -245,7 +253,7 @@ mod tests {
     async fn users_come_and_go_while_it_runs() {
         let folder = tempfile::tempdir().unwrap();
         let file = UserFile::new(folder.path().join("users.toml"));
-        let directory = Directory::open(file.clone(), 2).unwrap();
+        let directory = Directory::open(file.clone(), 2, &Traffic::default()).unwrap();
         assert_eq!((directory.len(), directory.reload().unwrap()), (0, None));
         let (alice, bob) = (file.add("alice").unwrap(), file.add("bob").unwrap());
         assert_eq!(directory.reload().unwrap(), Some(Change { added: 2, removed: 0, total: 2 }));
@@ -259,7 +267,8 @@ mod tests {
         gone.removed().await;
         assert!(directory.find(&bob).is_none());
         assert!(Arc::ptr_eq(&user, &directory.find(&alice).unwrap()), "who stays keeps what he has");
-        let seen = SeenUser { name: "alice".to_owned(), tunnels: 2, most: 2, connections: vec![7] };
+        let (connections, traffic) = (vec![7], Vec::new());
+        let seen = SeenUser { name: "alice".to_owned(), tunnels: 2, most: 2, connections, traffic };
         assert_eq!(directory.seen(), [seen]);
         directory.forget_connection(7);
         assert!(directory.seen()[0].connections.is_empty());
@@ -272,7 +281,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = UserFile::new(folder.path().join("users.toml"));
         let key = file.add("alice").unwrap();
-        let directory = Directory::open(file.clone(), 2).unwrap();
+        let directory = Directory::open(file.clone(), 2, &Traffic::default()).unwrap();
         std::fs::write(file.path(), "[user.alice]\n").unwrap();
         assert!(directory.reload().is_err());
         assert_eq!(directory.reload().unwrap(), None);

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::egress::EgressRules;
 use crate::grants::Grants;
+use crate::traffic::Traffic;
 use crate::users::{UserFile, UsersError};
 
 pub use directory::SeenUser;
@@ -60,6 +61,7 @@ pub struct Gateway(Arc<Inner>);
 struct Inner {
     config: GatewayConfig,
     directory: Directory,
+    traffic: Traffic,
     resolver: Resolver,
     /// Connections that came to ports of users and wait to be fetched.
     arrivals: listen::Arrivals,
@@ -80,10 +82,12 @@ impl Gateway {
     /// # Errors
     /// When the file of users cannot be read or says something else.
     pub fn start(config: GatewayConfig, say: Say) -> Result<Self, UsersError> {
-        let directory = Directory::open(config.users.clone(), config.tunnels_per_user)?;
+        let traffic = Traffic::default();
+        let directory = Directory::open(config.users.clone(), config.tunnels_per_user, &traffic)?;
         let draining = watch::Sender::new(false);
         let (resolver, arrivals) = (Resolver::new(), listen::Arrivals::default());
-        let gateway = Gateway(Arc::new(Inner { config, directory, resolver, arrivals, say, draining }));
+        let gateway =
+            Gateway(Arc::new(Inner { config, directory, traffic, resolver, arrivals, say, draining }));
         let weak = Arc::downgrade(&gateway.0);
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(directory::LOOK_INTERVAL);
@@ -108,6 +112,11 @@ impl Gateway {
     /// The users by name, and what they have open.
     pub fn seen_users(&self) -> Vec<SeenUser> {
         self.0.directory.seen()
+    }
+
+    /// What all users carry and carried, by kind.
+    pub fn traffic(&self) -> &Traffic {
+        &self.0.traffic
     }
 
     /// What a user may; `None` if there is nobody of that name.

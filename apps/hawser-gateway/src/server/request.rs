@@ -24,6 +24,7 @@ use crate::meter::Direction;
 use crate::named::{BEARER, HELLO_PATH, PROXY_NAME};
 use crate::relay::{idle_for, relay};
 use crate::remote;
+use crate::traffic::Kind;
 use crate::udp_relay::{PacketReceiver, PacketSender};
 use crate::users::Key;
 
@@ -248,7 +249,8 @@ pub(super) async fn relay_tcp(
         user.removed().await;
         "the user was removed"
     };
-    let relayed = relay(tcp, outgoing, incoming, gateway.config.tcp_idle, &user.meter, removed).await;
+    let (flow, idle) = (user.traffic.flow(Kind::Tcp), gateway.config.tcp_idle);
+    let relayed = relay(tcp, (outgoing, incoming), &flow, idle, &user.meter, removed).await;
     tracing::info!(
         user = user.name, %target, down = relayed.to_stream, up = relayed.to_tcp,
         broken = relayed.broken.map(|broken| broken.to_string()), "closed"
@@ -264,11 +266,14 @@ async fn relay_udp(
     mut stream: Stream,
 ) -> Result<(), StreamError> {
     // Before the answer, so that nothing is lost that comes right behind it.
-    let (sender, receiver) = client.flows.open(stream.id());
+    let flow = Arc::new(user.traffic.flow(Kind::Udp));
+    let dropped = flow.clone();
+    let (sender, receiver) = client.flows.open(stream.id(), Box::new(move |_| dropped.dropped()));
     let response = Response::builder().header("capsule-protocol", "?1").body(());
     stream.send_response(response.unwrap_or_default()).await?;
     let (outgoing, incoming) = stream.split();
-    let (mut out, mut back) = (PacketSender::new(outgoing, sender), PacketReceiver::new(incoming, receiver));
+    let mut out = PacketSender::new(outgoing, sender, flow.clone());
+    let mut back = PacketReceiver::new(incoming, receiver, flow);
     let moved = std::sync::atomic::AtomicU64::new(0);
     let count = || moved.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let downwards = async {

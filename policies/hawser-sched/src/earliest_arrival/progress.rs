@@ -399,6 +399,12 @@ impl Watch {
         self.of(path.id).is_some_and(Progress::is_avoided)
     }
 
+    /// How many are silent, and how many hold too much.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let count = |what: fn(&Progress) -> bool| self.0.iter().filter(|path| what(path)).count();
+        (count(Progress::is_silent), count(Progress::is_clogged))
+    }
+
     /// By how much what is sent now will be later than round trips tell.
     pub(super) fn lateness(&self, path: &PathView) -> Duration {
         self.of(path.id).map_or(Duration::ZERO, |progress| progress.lateness)

@@ -88,7 +88,7 @@ struct IpClient {
     user: Arc<User>,
     lease: Lease,
     sender: IpSender,
-    flows: Mutex<FlowTable>,
+    flows: Arc<Mutex<FlowTable>>,
     /// Somebody else has these addresses now.
     replaced: Notify,
     /// The second of the last answers, and how many there were in it.
@@ -161,7 +161,7 @@ impl IpNetwork {
             user: user.clone(),
             lease,
             sender,
-            flows: Mutex::default(),
+            flows: Arc::default(),
             replaced: Notify::new(),
             answers: Mutex::default(),
         });

@@ -17,6 +17,7 @@ use crate::relay::idle_for;
 use crate::server::connection::Client;
 use crate::server::directory::User;
 use crate::server::request::{ERROR_PAUSE, MAX_PAYLOAD, Stream};
+use crate::traffic::Kind;
 use crate::udp_relay::{PacketReceiver, PacketSender};
 
 /// Hosts of one port at the same time; what others send is dropped.
@@ -85,12 +86,14 @@ impl UdpArrival {
         mut stream: Stream,
     ) -> Result<(), StreamError> {
         // Before the answer, so that nothing is lost that comes right behind it.
-        let (sender, receiver) = client.flows.open(stream.id());
+        let flow = Arc::new(user.traffic.flow(Kind::Udp));
+        let dropped = flow.clone();
+        let (sender, receiver) = client.flows.open(stream.id(), Box::new(move |_| dropped.dropped()));
         let response = Response::builder().header("capsule-protocol", "?1").body(());
         stream.send_response(response.unwrap_or_default()).await?;
         let (outgoing, incoming) = stream.split();
-        let (mut out, mut back) =
-            (PacketSender::new(outgoing, sender), PacketReceiver::new(incoming, receiver));
+        let mut out = PacketSender::new(outgoing, sender, flow.clone());
+        let mut back = PacketReceiver::new(incoming, receiver, flow);
         let moved = AtomicU64::new(0);
         let count = || moved.fetch_add(1, Ordering::Relaxed);
         let downwards = async {
