@@ -41,7 +41,7 @@ impl Pace {
         Pace { left: MOST_AT_ONCE, counted: Instant::now() }
     }
 
-    /// A move begins; waits for a moment if there were too many lately.
+    /// A move begins; waits for a moment if the moves that need no wait are used up.
     pub(crate) async fn step(&mut self) {
         let restored = self.counted.elapsed().as_millis() / RESTORE.as_millis();
         if restored > 0 {

@@ -153,7 +153,7 @@ impl Tunnel {
     ) -> Result<Begun, TunnelError> {
         let tunnel = client.ip(&[]).await?;
         let addresses = tunnel.addresses.clone();
-        let device = Arc::new(Tun::create(&config.device, true)?);
+        let device = Arc::new(Tun::create(&config.device)?);
         let index = netlink.find(&config.device).await?;
         let has_v6 = enable_v6(&config.device);
         netlink.turn_on(index, *MTU.start()).await?;
@@ -311,7 +311,7 @@ impl Shared {
 
     /// Hands a packet to this machine.
     fn deliver(&self, packet: &[u8]) {
-        self.device.send(&[&[0; HEADER], packet].concat());
+        self.device.send_packet(packet);
     }
 }
 

@@ -3,7 +3,7 @@
 //! With offload the kernel hands over TCP segments of up to 64 KiB whose checksums are not complete, each behind a header that says
 //! so (`struct virtio_net_hdr`), and takes such segments back. Packets that leave the machine are completed here first.
 
-use std::io;
+use std::io::{self, IoSlice};
 
 use hawser_masque::packet::{self, MAX_PACKET};
 use tun_rs::{AsyncDevice, DeviceBuilder, VirtioNetHdr, gso_split};
@@ -59,8 +59,8 @@ pub(crate) struct Tun {
 
 impl Tun {
     /// Makes it, down and without addresses. Must be called inside a tokio runtime.
-    pub(crate) fn create(name: &str, offload: bool) -> Result<Self, DeviceError> {
-        let made = DeviceBuilder::new().name(name).offload(offload).enable(false).build_async();
+    pub(crate) fn create(name: &str) -> Result<Self, DeviceError> {
+        let made = DeviceBuilder::new().name(name).offload(true).enable(false).build_async();
         let inner = made.map_err(|source| {
             let name = name.to_owned();
             match source.raw_os_error().map(nix::errno::Errno::from_raw) {
@@ -83,6 +83,14 @@ impl Tun {
     pub(crate) fn send(&self, frame: &[u8]) {
         if let Err(error) = self.inner.try_send(frame) {
             tracing::debug!(%error, length = frame.len(), "the kernel did not take a packet");
+        }
+    }
+
+    /// Hands a packet to the kernel, whose checksums are complete.
+    pub(crate) fn send_packet(&self, packet: &[u8]) {
+        let parts = [IoSlice::new(&[0; HEADER]), IoSlice::new(packet)];
+        if let Err(error) = self.inner.try_send_vectored(&parts) {
+            tracing::debug!(%error, length = packet.len(), "the kernel did not take a packet");
         }
     }
 }

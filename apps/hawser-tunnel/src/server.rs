@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use hawser_gateway::pools::Pools;
 use hawser_gateway::server::{Device, IpNetwork};
-use hawser_masque::packet::MAX_PACKET;
 use tokio::task::JoinHandle;
 
-use crate::device::{DeviceError, Tun};
+use crate::device::{self, DeviceError, MAX_FRAME, Tun};
 use crate::host::forwarding;
 use crate::host::netlink::{Netlink, NetlinkError};
 use crate::host::nft;
@@ -69,7 +68,7 @@ struct Tap(Arc<Tun>);
 
 impl Device for Tap {
     fn send(&self, packet: &[u8]) {
-        self.0.send(packet);
+        self.0.send_packet(packet);
     }
 }
 
@@ -102,7 +101,7 @@ impl Network {
         netlink: &Netlink,
         state: &mut State,
     ) -> Result<(Arc<Tun>, Option<nft::Table>), NetworkError> {
-        let device = Arc::new(Tun::create(&config.device, false)?);
+        let device = Arc::new(Tun::create(&config.device)?);
         let index = netlink.find(&config.device).await?;
         netlink.turn_on(index, MTU).await?;
         for address in pools.own_addresses() {
@@ -138,12 +137,15 @@ impl Network {
     }
 }
 
-/// Packets from the network to clients.
+/// Packets from the network to clients. What a host sent at once comes in one frame.
 async fn downwards(device: Arc<Tun>, ip: IpNetwork) {
-    let mut buffer = vec![0; MAX_PACKET];
+    let mut buffer = vec![0; MAX_FRAME];
     loop {
         match device.receive(&mut buffer).await {
-            Ok(length) => ip.deliver(buffer.get(..length).unwrap_or_default()),
+            Ok(length) => {
+                let frame = buffer.get_mut(..length).unwrap_or_default();
+                device::complete(frame, |packet| ip.deliver(packet));
+            }
             Err(error) => return tracing::error!(%error, "the TUN device is gone"),
         }
     }

@@ -387,8 +387,8 @@ fn a_port_of_the_gateway_leads_to_a_host_of_the_user_who_may_have_it() {
     assert!(answers());
     gateway.kill();
     gateway.restart();
-    client.says("listens on");
-    client.says("again");
+    client.says("the gateway no longer listens on");
+    client.says("the gateway listens on");
     assert!(answers());
     assert!(!run(Gateway::users(&gateway.folder, &["set", "alice", "--rate", "0"])).status.success());
     assert!(!run(Gateway::users(&gateway.folder, &["set", "bob", "--rate", "1M"])).status.success());

@@ -64,7 +64,7 @@ impl Usage {
         }
     }
 
-    /// Writes what these users have used down, and lets those begin again whose time has come.
+    /// Writes what these users have used down, and lets those begin again whose 30 days have passed.
     ///
     /// # Errors
     /// When the file cannot be written.

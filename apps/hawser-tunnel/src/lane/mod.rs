@@ -189,7 +189,7 @@ impl Inner {
     /// Hands an answer to the kernel.
     fn answer(&self, packet: Option<Vec<u8>>) {
         if let Some(packet) = packet {
-            self.device.send(&[&[0; HEADER], &packet[..]].concat());
+            self.device.send_packet(&packet);
         }
     }
 

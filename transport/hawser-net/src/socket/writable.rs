@@ -20,7 +20,7 @@ impl Writable {
     /// Sends once more after an attempt that found no room. Must be called inside a tokio runtime.
     ///
     /// # Errors
-    /// `WouldBlock` while there is none, which [`poll_ready`](Self::poll_ready) waits for; others as they come.
+    /// `WouldBlock` while the socket is full, which [`poll_ready`](Self::poll_ready) waits for; others as they come.
     pub(super) fn attempt(&self, socket: &UdpSocket, attempt: impl Fn() -> io::Result<()>) -> io::Result<()> {
         let mut watched = self.watched();
         if let Some(watched) = &*watched {

@@ -122,7 +122,7 @@ async fn tcp(arrival: Arrival, target: &Target, idle: Duration) -> Result<(), St
             tracing::info!(%target, up = closed.up, down = closed.down, broken = closed.broken, "closed");
             Ok(())
         }
-        // Whoever connected hears that there is nobody.
+        // The host that connected sees a reset: nobody answers here.
         Ok(Err(error)) => {
             tunnel.reset();
             Err(error.to_string())
