@@ -20,8 +20,8 @@ const DEEPEST: usize = 32;
 const MOST_TERMS: usize = 10_000;
 
 /// Functions that are written with the name of a group.
-const OVER: [&str; 6] =
-    ["max_over", "min_over", "mean_over", "best_over", "max_over_steps", "min_over_steps"];
+const OVER: [&str; 7] =
+    ["max_over", "min_over", "mean_over", "median_over", "best_over", "max_over_steps", "min_over_steps"];
 /// All others.
 const FUNCTIONS: [&str; 10] =
     ["mean", "median", "largest", "smallest", "sum", "ratio", "difference", "max", "min", "number"];
@@ -101,7 +101,10 @@ fn check(expression: &Expression, inside: bool) -> Result<(), String> {
         }
         Expression::Estimate(_, inner) => check(inner, true),
         Expression::Binary(_, first, second) => check(first, inside).and_then(|()| check(second, inside)),
-        Expression::Largest(list) | Expression::Smallest(list) | Expression::Mean(list) => all(list),
+        Expression::Largest(list)
+        | Expression::Smallest(list)
+        | Expression::Mean(list)
+        | Expression::Median(list) => all(list),
         Expression::Best(list) => list.iter().try_for_each(|(_, each)| check(each, inside)),
     }
 }
@@ -316,6 +319,7 @@ impl<'a> Reader<'a, '_> {
         Ok(match name {
             "best_over" => Expression::Best(all),
             "mean_over" => Expression::Mean(bodies(all)),
+            "median_over" => Expression::Median(bodies(all)),
             "max_over" | "max_over_steps" => Expression::Largest(bodies(all)),
             _ => Expression::Smallest(bodies(all)),
         })

@@ -31,6 +31,8 @@ pub enum Expression {
     Smallest(Vec<Expression>),
     /// Their mean.
     Mean(Vec<Expression>),
+    /// The median: the one in the middle, or what lies between the two.
+    Median(Vec<Expression>),
     /// The number of the member of a group whose value is largest; of equal ones the last.
     Best(Vec<(f64, Expression)>),
 }
@@ -116,7 +118,7 @@ impl Expression {
                 matches!(estimator, Estimator::Largest | Estimator::Smallest | Estimator::Sum)
             }
             Self::Binary(_, first, second) => first.has_extremes() || second.has_extremes(),
-            Self::Largest(all) | Self::Smallest(all) | Self::Mean(all) => all.iter().any(Self::has_extremes),
+            Self::Largest(all) | Self::Smallest(all) | Self::Mean(all) | Self::Median(all) => all.iter().any(Self::has_extremes),
             Self::Best(all) => all.iter().any(|(_, each)| each.has_extremes()),
         }
     }
@@ -130,7 +132,7 @@ impl Expression {
                 first.collect(found);
                 second.collect(found);
             }
-            Self::Largest(all) | Self::Smallest(all) | Self::Mean(all) => {
+            Self::Largest(all) | Self::Smallest(all) | Self::Mean(all) | Self::Median(all) => {
                 all.iter().for_each(|each| each.collect(found));
             }
             Self::Best(all) => all.iter().for_each(|(_, each)| each.collect(found)),
@@ -174,6 +176,7 @@ impl Expression {
             Self::Largest(all) => each(all)?.into_iter().reduce(f64::max),
             Self::Smallest(all) => each(all)?.into_iter().reduce(f64::min),
             Self::Mean(all) => mean_of(each(all)?.into_iter()),
+            Self::Median(all) => Estimator::Median.apply(&each(all)?),
             Self::Best(all) => {
                 let values = all.iter().map(|(number, each)| Some((*number, each.at(kept, seed)?)));
                 let values: Vec<(f64, f64)> = values.collect::<Option<_>>()?;
