@@ -127,10 +127,11 @@ impl FlowTable {
         Verdict { class, flow: flow.id, number }
     }
 
-    /// Forgets flows that are silent; if none is, all of them: they are judged again within a window.
+    /// Forgets flows that are silent; if few are, all of them: they are judged again within a window. So it is not looked at all of
+    /// them again before half as many new ones have come.
     fn make_room(&mut self, now: Duration) {
         self.flows.retain(|_, flow| now.saturating_sub(flow.last) < IDLE);
-        if self.flows.len() >= MAX_FLOWS {
+        if self.flows.len() > MAX_FLOWS / 2 {
             self.flows.clear();
         }
     }

@@ -36,7 +36,7 @@ const MEMORY: Duration = Duration::from_secs(1);
 const MAX_FLOWS: usize = 4_096;
 /// Packets that wait, of all flows; one more, and its flow waits no longer.
 const MAX_HELD: usize = 16_384;
-/// Numbers that were missing and are remembered, of a flow.
+/// Ranges of numbers that were missing and are remembered, of a flow.
 const MAX_HOLES: usize = 4_096;
 /// A number so far from the one that is due is of another flow with the same number.
 const FAR: i32 = 1 << 15;
@@ -79,34 +79,38 @@ pub fn read(mut datagram: Bytes) -> Option<Numbered> {
 ///
 /// How long a packet waits for those before it is measured: a quarter longer than the latest of them came after its successor in the
 /// last second or two. Where nothing overtakes nothing waits, also behind a packet that is lost.
+///
+/// Whatever the other end writes into its headers: a packet costs the logarithm of what is remembered.
 #[derive(Debug, Default)]
 pub struct Reorder {
-    flows: HashMap<u16, Ordered>,
-    once: HashMap<u16, Window>,
+    flows: Recent<Ordered>,
+    once: Recent<Window>,
     /// Lateness is a matter of paths, and so the same for all flows.
     lateness: Lateness,
     held: usize,
-    /// The flows of which packets wait.
-    waiting: BTreeSet<u16>,
+    /// The flows of which packets wait, by when the first of these began to.
+    waiting: BTreeSet<(Duration, u16)>,
     ready: VecDeque<Bytes>,
 }
 
 impl Reorder {
     /// A packet arrives; `now` counts from any moment on.
     pub fn push(&mut self, now: Duration, numbered: Numbered) {
-        let Numbered { verdict: Verdict { class, flow, number }, packet } = numbered;
+        let Numbered { verdict: Verdict { class, flow: id, number }, packet } = numbered;
         if class == Class::RealTime {
-            make_room(&mut self.once, flow, |window| window.last);
-            if self.once.entry(flow).or_default().is_new(now, number) {
+            drop(self.once.make_room(id));
+            if self.once.touch(now, id, Window::default).is_new(now, number) {
                 self.ready.push_back(packet);
             }
             return;
         }
-        if !self.flows.contains_key(&flow) && self.flows.len() >= MAX_FLOWS {
-            self.release_idle(now);
+        if let Some((id, mut silent)) = self.flows.make_room(id) {
+            self.waiting.remove(&(silent.listed, id));
+            self.held = self.held.saturating_sub(silent.held.len());
+            silent.give_up(&mut self.ready);
         }
-        let id = flow;
-        let flow = self.flows.entry(id).or_insert_with(|| Ordered::new(now, number));
+        let flow = self.flows.touch(now, id, || Ordered::new(now, number));
+        self.waiting.remove(&(flow.listed, id));
         self.held = self.held.saturating_sub(flow.held.len());
         flow.push(now, number, packet, &mut self.lateness, &mut self.ready);
         if self.held + flow.held.len() > MAX_HELD {
@@ -114,10 +118,9 @@ impl Reorder {
         }
         flow.release(now, self.lateness.wait(now), &mut self.ready);
         self.held += flow.held.len();
-        if flow.held.is_empty() {
-            self.waiting.remove(&id);
-        } else {
-            self.waiting.insert(id);
+        if !flow.held.is_empty() {
+            flow.listed = flow.waits_since();
+            self.waiting.insert((flow.listed, id));
         }
     }
 
@@ -128,24 +131,26 @@ impl Reorder {
 
     /// When [`release`](Self::release) is to be called; `None` while nothing waits.
     pub fn next_release(&self, now: Duration) -> Option<Duration> {
-        if self.held == 0 {
-            return None;
-        }
-        let wait = self.lateness.wait(now);
-        let waiting = self.waiting.iter().filter_map(|id| self.flows.get(id));
-        waiting.filter_map(Ordered::waits_since).min().map(|since| since + wait)
+        let (since, _) = self.waiting.first()?;
+        Some(*since + self.lateness.wait(now))
     }
 
     /// Hands on what has waited for long enough.
     pub fn release(&mut self, now: Duration) {
         let wait = self.lateness.wait(now);
-        self.waiting.retain(|id| {
-            let Some(flow) = self.flows.get_mut(id) else { return false };
+        while let Some((since, id)) = self.waiting.first().copied()
+            && since + wait <= now
+        {
+            self.waiting.remove(&(since, id));
+            let Some(flow) = self.flows.get_mut(id) else { continue };
             self.held = self.held.saturating_sub(flow.held.len());
             flow.release(now, wait, &mut self.ready);
             self.held += flow.held.len();
-            !flow.held.is_empty()
-        });
+            if !flow.held.is_empty() {
+                flow.listed = flow.waits_since();
+                self.waiting.insert((flow.listed, id));
+            }
+        }
     }
 
     /// How long a packet waits for one before it.
@@ -157,29 +162,47 @@ impl Reorder {
     pub fn held(&self) -> usize {
         self.held
     }
+}
 
-    /// Forgets flows of which nothing came for a second; if all are younger, the one that was silent for longest.
-    fn release_idle(&mut self, now: Duration) {
-        let before = self.flows.len();
-        self.flows.retain(|_, flow| !flow.held.is_empty() || now.saturating_sub(flow.last) < MEMORY);
-        if self.flows.len() < before {
-            return;
-        }
-        let oldest = self.flows.iter().min_by_key(|(_, flow)| flow.last).map(|(id, _)| *id);
-        if let Some((id, mut flow)) = oldest.and_then(|id| self.flows.remove_entry(&id)) {
-            self.waiting.remove(&id);
-            self.held = self.held.saturating_sub(flow.held.len());
-            flow.give_up(&mut self.ready);
-        }
+/// The flows of which something came last, at most [`MAX_FLOWS`].
+#[derive(Debug)]
+struct Recent<F> {
+    flows: HashMap<u16, (Duration, F)>,
+    ages: BTreeSet<(Duration, u16)>,
+}
+
+impl<F> Default for Recent<F> {
+    fn default() -> Self {
+        Recent { flows: HashMap::new(), ages: BTreeSet::new() }
     }
 }
 
-fn make_room<F>(flows: &mut HashMap<u16, F>, flow: u16, last: impl Fn(&F) -> Duration) {
-    if flows.len() >= MAX_FLOWS
-        && !flows.contains_key(&flow)
-        && let Some(oldest) = flows.iter().min_by_key(|(_, state)| last(state)).map(|(id, _)| *id)
-    {
-        flows.remove(&oldest);
+impl<F> Recent<F> {
+    /// Forgets the flow that was silent for longest if there is no room for this one.
+    fn make_room(&mut self, id: u16) -> Option<(u16, F)> {
+        if self.flows.len() < MAX_FLOWS || self.flows.contains_key(&id) {
+            return None;
+        }
+        let (_, oldest) = self.ages.pop_first()?;
+        self.flows.remove(&oldest).map(|(_, flow)| (oldest, flow))
+    }
+
+    /// The flow of which something comes now.
+    fn touch(&mut self, now: Duration, id: u16, begin: impl FnOnce() -> F) -> &mut F {
+        let (last, flow) = self.flows.entry(id).or_insert_with(|| (now, begin()));
+        self.ages.remove(&(*last, id));
+        self.ages.insert((now, id));
+        *last = now;
+        flow
+    }
+
+    fn get_mut(&mut self, id: u16) -> Option<&mut F> {
+        self.flows.get_mut(&id).map(|(_, flow)| flow)
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.flows.len()
     }
 }
 
@@ -226,9 +249,11 @@ struct Ordered {
     due: u64,
     /// Behind the largest number that has come.
     end: u64,
-    /// Numbers that were missing when a larger one came, and when that was; in order.
-    holes: VecDeque<(u64, Duration)>,
+    /// Numbers that were missing when a larger one came: the first of each range, the one behind its last, and when that was.
+    holes: BTreeMap<u64, (u64, Duration)>,
     last: Duration,
+    /// Since when it is among those that wait.
+    listed: Duration,
 }
 
 impl Ordered {
@@ -236,7 +261,8 @@ impl Ordered {
         // The first packet of a flow may be overtaken, too: numbers begin with 0.
         let next = if number < 256 { 0 } else { number };
         let due = 1 << 32;
-        Ordered { next, held: BTreeMap::new(), due, end: due, holes: VecDeque::new(), last: now }
+        let (held, holes) = (BTreeMap::new(), BTreeMap::new());
+        Ordered { next, held, due, end: due, holes, last: now, listed: Duration::ZERO }
     }
 
     fn push(
@@ -257,16 +283,14 @@ impl Ordered {
         }
         let ahead = number.wrapping_sub(self.next).cast_signed();
         let position = self.due.saturating_add_signed(i64::from(ahead));
-        if let Ok(at) = self.holes.binary_search_by_key(&position, |(hole, _)| *hole)
-            && let Some((_, noticed)) = self.holes.remove(at)
-        {
+        if let Some(noticed) = self.fill(position) {
             lateness.note(now, now.saturating_sub(noticed));
         }
-        for missing in self.end..position {
+        if self.end < position {
             if self.holes.len() >= MAX_HOLES {
-                self.holes.pop_front();
+                self.holes.pop_first();
             }
-            self.holes.push_back((missing, now));
+            self.holes.insert(self.end, (position, now));
         }
         self.end = self.end.max(position + 1);
         if position < self.due {
@@ -275,6 +299,26 @@ impl Ordered {
         }
         self.held.insert(position, packet);
         self.hand_on(ready);
+    }
+
+    /// A number comes. Returns since when it was known to be missing, if it was.
+    fn fill(&mut self, position: u64) -> Option<Duration> {
+        let (first, (end, noticed)) =
+            self.holes.range(..=position).next_back().map(|(first, hole)| (*first, *hole))?;
+        if end <= position {
+            return None;
+        }
+        self.holes.remove(&first);
+        if first < position {
+            self.holes.insert(first, (position, noticed));
+        }
+        if position + 1 < end {
+            self.holes.insert(position + 1, (end, noticed));
+        }
+        if self.holes.len() > MAX_HOLES {
+            self.holes.pop_first();
+        }
+        Some(noticed)
     }
 
     /// Hands on what is due.
@@ -290,26 +334,25 @@ impl Ordered {
         self.next = self.next.wrapping_add(by as u32);
     }
 
-    /// Since when the packet that waits first does: since the one before it is known to be missing.
-    fn waits_since(&self) -> Option<Duration> {
-        let (first, _) = self.held.first_key_value()?;
-        let at = self.holes.binary_search_by_key(first, |(hole, _)| *hole).unwrap_or_else(|at| at);
-        at.checked_sub(1).and_then(|at| self.holes.get(at)).map(|(_, noticed)| *noticed)
+    /// Since when the packet that waits first does: since the one before it is known to be missing. Zero if that is forgotten.
+    fn waits_since(&self) -> Duration {
+        let first = self.held.first_key_value().map_or(0, |(first, _)| *first);
+        self.holes.range(..first).next_back().map_or(Duration::ZERO, |(_, (_, noticed))| *noticed)
     }
 
     fn release(&mut self, now: Duration, wait: Duration, ready: &mut VecDeque<Bytes>) {
         while let Some((first, _)) = self.held.first_key_value()
-            && self.waits_since().is_none_or(|since| now.saturating_sub(since) >= wait)
+            && self.waits_since() + wait <= now
         {
             self.advance(first - self.due);
             self.hand_on(ready);
         }
-        while self
-            .holes
-            .front()
-            .is_some_and(|(hole, noticed)| *hole < self.due && now.saturating_sub(*noticed) >= MEMORY)
+        while let Some((first, (end, noticed))) = self.holes.first_key_value()
+            && *end <= self.due
+            && now.saturating_sub(*noticed) >= MEMORY
         {
-            self.holes.pop_front();
+            let first = *first;
+            self.holes.remove(&first);
         }
     }
 

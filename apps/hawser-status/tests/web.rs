@@ -129,6 +129,22 @@ async fn a_page_that_is_left_open_reads_or_is_dropped() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_that_are_left_open_leave_room_for_metrics() {
+    let page = Page::open().await;
+    let head = format!("GET {}stream HTTP/1.1\r\nHost: localhost\r\n\r\n", page.path);
+    let mut open = Vec::new();
+    for _ in 0..70 {
+        let mut stream = TcpStream::connect(page.address).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        open.push(stream);
+    }
+    let answer = page.get("/metrics", "localhost", 1 << 20).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let one_more = page.get(&format!("{}stream", page.path), "localhost", 1 << 10).await;
+    assert!(one_more.starts_with("HTTP/1.1 503"), "{one_more}");
+}
+
 /// Text of peers reaches the page as JSON; the script sets it as text.
 #[test]
 fn the_script_makes_no_markup_of_what_it_is_told() {

@@ -1,13 +1,20 @@
 //! One connection of a server, from its first packet to its end.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use h3::server::RequestResolver;
 use tokio::task::JoinSet;
 
+use super::limits::Share;
 use super::{H3_NO_ERROR, Server, hq, respond};
 use crate::interrupt::Interrupt;
-use crate::sources::{Client, STALL_TIMEOUT, Waiting};
+use crate::sources::{Client, STALL_TIMEOUT, Taken, Waiting};
+
+/// A request whose header is still to come.
+type Resolver = RequestResolver<hawser::h3::Connection, Bytes>;
 
 /// How long a client without running requests may take to close its connection when the server stops.
 pub(super) const IDLE_PATIENCE: Duration = Duration::from_secs(1);
@@ -36,7 +43,7 @@ async fn serve(server: &Arc<Server>, client: Client, mut interrupt: Interrupt) {
         return hq::serve(server, &connection, remote, interrupt).await;
     }
     let http = hawser::h3::server_builder().build(hawser::h3::Connection::new(connection.clone())).await;
-    let mut http: h3::server::Connection<_, bytes::Bytes> = match http {
+    let mut http: h3::server::Connection<_, Bytes> = match http {
         Ok(http) => http,
         Err(error) => return tracing::info!(%remote, %error, "no HTTP"),
     };
@@ -45,13 +52,30 @@ async fn serve(server: &Arc<Server>, client: Client, mut interrupt: Interrupt) {
     let mut patience = IDLE_PATIENCE;
     // Our own count: h3 never forgets requests that ended before their header.
     let mut requests = JoinSet::new();
+    // The next one, until there is room for it. The only one of a connection needs none: whoever else is behind the address,
+    // one request is answered.
+    let mut next = None;
     while !stopping || !requests.is_empty() {
+        if requests.is_empty()
+            && let Some(resolver) = next.take()
+        {
+            requests.spawn(answer(server, &share, &connection, remote, resolver, None));
+        }
         let accepted = tokio::select! {
-            accepted = http.accept() => accepted,
+            accepted = http.accept(), if next.is_none() => accepted,
+            place = share.request(), if next.is_some() => {
+                if let Some(resolver) = next.take() {
+                    requests.spawn(answer(server, &share, &connection, remote, resolver, Some(place)));
+                }
+                continue;
+            }
             Some(_) = requests.join_next() => continue,
             () = interrupt.raised(), if !stopping => {
                 stopping = true;
                 while requests.try_join_next().is_some() {}
+                if let Some(resolver) = next.take() {
+                    requests.spawn(answer(server, &share, &connection, remote, resolver, None));
+                }
                 if !requests.is_empty() {
                     patience = STALL_TIMEOUT;
                 }
@@ -64,12 +88,7 @@ async fn serve(server: &Arc<Server>, client: Client, mut interrupt: Interrupt) {
             }
         };
         match accepted {
-            Ok(Some(resolver)) => {
-                let (server, share, connection) = (server.clone(), share.clone(), connection.clone());
-                requests.spawn(async move {
-                    respond::respond(&server, &share, remote, &connection, resolver).await
-                });
-            }
+            Ok(Some(resolver)) => next = Some(resolver),
             Ok(None) => break,
             Err(error) => {
                 if !error.is_h3_no_error() {
@@ -86,4 +105,20 @@ async fn serve(server: &Arc<Server>, client: Client, mut interrupt: Interrupt) {
         let _ = tokio::time::timeout(patience, connection.closed()).await;
     }
     connection.close(H3_NO_ERROR, b"");
+}
+
+/// Answers one request, and then gives its place back.
+fn answer(
+    server: &Arc<Server>,
+    share: &Share,
+    connection: &hawser::Connection,
+    remote: SocketAddr,
+    resolver: Resolver,
+    place: Option<Taken>,
+) -> impl Future<Output = ()> + use<> {
+    let (server, share, connection) = (server.clone(), share.clone(), connection.clone());
+    async move {
+        respond::respond(&server, &share, remote, &connection, resolver).await;
+        drop(place);
+    }
 }

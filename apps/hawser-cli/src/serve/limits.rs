@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::sources::{Pool, Seat, Seats, Taken};
+use crate::sources::{Pool, Seat, Seats, Taken, Transfer};
 
 /// Bytes read from a file at a time, and gathered of an upload.
 pub(super) const BLOCK: usize = 1 << 18;
@@ -30,6 +30,8 @@ const MAX_BLOCKS_PER_CONNECTION: usize = 16;
 const MAX_REPLIES: usize = 8192;
 /// Uploads at the same time in total, most of them of strangers who may send slowly.
 const MAX_UPLOADS: usize = 256;
+/// Requests at the same time in total, besides one on each connection: each has its header in memory.
+const MAX_REQUESTS: usize = 32_768;
 /// Files and folders that are looked up at the same time, which waits for the disk and for no client.
 const MAX_LOOKUPS: usize = 32;
 /// Small answers that wait for their clients, of at most [`SMALL`] bytes each.
@@ -42,8 +44,9 @@ const UNIT: u64 = 1 << 10;
 /// What all connections share. Of each pool a source has at most an eighth.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
+    requests: Pool,
     replies: Pool,
-    uploads: Seats,
+    uploads: Seats<Transfer>,
     /// What was read of files and not taken by clients, in units.
     memory: Pool,
     /// Small answers have their own: large ones of the same source do not keep them waiting.
@@ -83,6 +86,7 @@ impl Limits {
         let replies = (descriptors.saturating_sub(OTHER_DESCRIPTORS) / 3).clamp(16, MAX_REPLIES);
         let units = usize::try_from(memory / UNIT).unwrap_or(usize::MAX);
         Limits {
+            requests: Pool::new(MAX_REQUESTS),
             replies: Pool::new(replies),
             uploads: Seats::new(MAX_UPLOADS),
             // A share holds a block at least, or nothing could be sent.
@@ -104,6 +108,11 @@ impl Limits {
 }
 
 impl Share {
+    /// Waits until another request may be taken besides those that this connection has.
+    pub(super) async fn request(&self) -> Taken {
+        self.limits.requests.take(self.source, 1).await
+    }
+
     /// Waits until another reply may begin.
     pub(super) async fn reply(&self) -> io::Result<ReplyPermit> {
         let own = self.replies.clone().acquire_owned().await.map_err(io::Error::other)?;
@@ -122,8 +131,9 @@ impl Share {
     }
 
     /// The right to upload; `None` if too many do, and none of them is slower than it must be.
-    pub(super) fn upload(&self, now: Instant) -> Option<Seat> {
-        self.limits.uploads.try_take(self.source, now)
+    pub(super) fn upload(&self, now: Instant) -> Option<(Seat<Transfer>, Transfer)> {
+        let transfer = Transfer::default();
+        Some((self.limits.uploads.try_take(self.source, now, transfer.clone())?, transfer))
     }
 
     /// Waits until another block of so many bytes may be read.
@@ -195,9 +205,9 @@ mod tests {
     }
 
     /// An upload that is fast enough.
-    fn upload(share: &Share) -> Option<Seat> {
-        let seat = share.upload(Instant::now())?;
-        seat.count(1 << 30);
+    fn upload(share: &Share) -> Option<Seat<Transfer>> {
+        let (seat, transfer) = share.upload(Instant::now())?;
+        transfer.count(1 << 30);
         Some(seat)
     }
 
@@ -227,6 +237,8 @@ mod tests {
             blocks.extend((0..16).map_while(|_| share.try_block(BLOCK as u64)));
             uploads.extend((0..16).map_while(|_| upload(&share)));
         }
+        let requests: Vec<_> = (0..MAX_REQUESTS).map_while(|_| limits.requests.try_take(ip(1), 1)).collect();
+        assert_eq!(requests.len(), MAX_REQUESTS / 8);
         assert!(replies.len() <= MAX_REPLIES / 8, "{}", replies.len());
         assert_eq!((blocks.len(), uploads.len()), (8 * (1 << 20) / BLOCK, MAX_UPLOADS / 8));
         let other = limits.share(ip(2));

@@ -29,6 +29,9 @@ type Stream = RequestStream<hawser::h3::BidiStream<Bytes>, Bytes>;
 /// How long a client that has everything is kept waiting for the digest.
 const DIGEST_PATIENCE: Duration = Duration::from_secs(60);
 
+/// Fields of a request: a byte of one that is in a table is a hundred in memory, as long as the request waits.
+const MAX_FIELDS: usize = 100;
+
 /// Answers a request and notes it.
 pub(super) async fn respond(
     server: &Arc<Server>,
@@ -38,7 +41,7 @@ pub(super) async fn respond(
     resolver: RequestResolver<hawser::h3::Connection, Bytes>,
 ) {
     let started = Instant::now();
-    let (request, mut stream) = match header_in_time(resolver.resolve_request()).await {
+    let (mut request, mut stream) = match header_in_time(resolver.resolve_request()).await {
         Ok(Ok(resolved)) => resolved,
         Ok(Err(error)) => return tracing::debug!(%remote, %error, "bad request"),
         Err(late) => return tracing::debug!(%remote, "{late}"),
@@ -60,7 +63,12 @@ pub(super) async fn respond(
         }
     }
     let mut stored = 0;
-    let answered = if request.method() == Method::PUT {
+    let answered = if request.headers().len() > MAX_FIELDS {
+        std::mem::take(request.headers_mut());
+        let text = format!("more than {MAX_FIELDS} header fields");
+        let reply = Reply::text(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text);
+        Answered { reply, _permit: None, _memory: None }
+    } else if request.method() == Method::PUT {
         let Ok(permit) = share.reply().await else { return };
         let reply = store(server, share, &request, &mut stream, &mut stored).await;
         Answered { reply, _permit: Some(permit), _memory: None }
@@ -313,7 +321,7 @@ async fn store(
     stream: &mut Stream,
     stored: &mut u64,
 ) -> Reply {
-    let Some(seat) = share.upload(Instant::now().into()) else {
+    let Some((_seat, transfer)) = share.upload(Instant::now().into()) else {
         let text = "too many uploads at the same time; try again later";
         return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
     };
@@ -332,7 +340,7 @@ async fn store(
     loop {
         let received = tokio::select! {
             received = pace.keep(stream.recv_data()) => received,
-            () = seat.displaced() => {
+            () = transfer.displaced() => {
                 keep(server, upload, gathered).await;
                 let text = "others wait for the place of this upload, which was too slow; try again later";
                 return refuse(stream, Reply::text(StatusCode::SERVICE_UNAVAILABLE, text));
@@ -352,7 +360,7 @@ async fn store(
         };
         *stored += data.len() as u64;
         pace.count(Instant::now().into(), data.len());
-        seat.count(data.len());
+        transfer.count(data.len());
         gathered.extend_from_slice(&data);
         if gathered.len() >= BLOCK {
             upload = match write(upload, std::mem::take(&mut gathered)).await {

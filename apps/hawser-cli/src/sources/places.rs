@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use hawser::{AcceptError, Connection, Endpoint, Incoming, ServerConfigBuilder};
 
 use super::pool::{Pool, Taken};
+use super::seats::{Occupant, Seat, Seats};
 
 /// Handshakes that one source may begin per second, unless an option says otherwise.
 const HANDSHAKES_PER_SECOND: u32 = 200;
@@ -19,18 +21,25 @@ const MAX_PROVEN: usize = 4096;
 const MAX_UNPROVEN: usize = 1000;
 /// How long a handshake may take: as long as clients wait for one.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes on the wire that count as much as one of a stream.
+const WIRE_BYTES: u64 = 64;
 /// What a client is told for which there is no place.
 const TOO_MANY: &[u8] = b"too many connections from this address";
+/// What a client is told that has lost its place.
+const GAVE_WAY: &[u8] = b"others wait for a place, and this connection did nothing";
 
 /// The clients of a server, and what their sources have. Cheap to clone.
 ///
 /// Before the handshake only those are turned away whose source has its share of places already. Packets with a forged source
 /// take none: a place is taken when the handshake proves that the client is there. From half of the places on clients prove
 /// their address first (Retry).
+///
+/// Who comes when his source has its share, or when there is no place left at all, gets that of a connection that does less than
+/// [`LEAST_RATE`](super::pace::LEAST_RATE): somebody behind the same address cannot lock him out by opening connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Sources {
     most: usize,
-    places: Pool,
+    places: Seats<Seated>,
     proven: Pool,
     handshakes_per_second: u32,
 }
@@ -41,7 +50,28 @@ pub(crate) struct Waiting {
     pub(crate) incoming: Incoming,
     pub(crate) remote: SocketAddr,
     proven: Option<Taken>,
-    places: Pool,
+    places: Seats<Seated>,
+}
+
+/// A connection that has a place.
+#[derive(Debug)]
+struct Seated {
+    connection: Connection,
+    /// What it is told when it loses it.
+    code: u64,
+}
+
+impl Occupant for Seated {
+    fn moved(&self) -> u64 {
+        let stats = self.connection.stats();
+        // A part of all that is on the wire stands for what tunnels carry in datagrams: little enough that probes are nothing.
+        let wire = stats.bytes_sent.saturating_add(stats.bytes_received) / WIRE_BYTES;
+        stats.stream_bytes_acked.saturating_add(stats.stream_bytes_received).saturating_add(wire)
+    }
+
+    fn give_way(self) {
+        self.connection.close(self.code, GAVE_WAY);
+    }
 }
 
 /// A client whose handshake is complete, with its place.
@@ -57,7 +87,7 @@ pub(crate) struct Client {
 #[derive(Debug)]
 enum Place {
     Taken {
-        _place: Taken,
+        _place: Seat<Seated>,
     },
     /// To be taken when the handshake is complete; the task ends with this value.
     Later {
@@ -70,7 +100,7 @@ impl Sources {
     pub(crate) fn new(most: usize) -> Self {
         Sources {
             most,
-            places: Pool::new(most),
+            places: Seats::new(most),
             proven: Pool::new(MAX_PROVEN),
             handshakes_per_second: HANDSHAKES_PER_SECOND,
         }
@@ -79,7 +109,7 @@ impl Sources {
     /// With so many places for one source; `None`: as many as there are.
     #[must_use]
     pub(crate) fn places_per_source(mut self, most: Option<usize>) -> Self {
-        self.places = Pool::with_share(self.most, most.unwrap_or(self.most));
+        self.places = Seats::with_share(self.most, most.unwrap_or(self.most));
         self
     }
 
@@ -117,7 +147,7 @@ impl Sources {
             incoming.refuse();
             None
         };
-        if !self.places.has_room(remote.ip()) {
+        if !self.places.has_room(remote.ip(), Instant::now()) {
             return turn_away(incoming);
         }
         if !incoming.is_address_validated() {
@@ -173,19 +203,32 @@ impl Waiting {
         task.spawn(async move {
             let complete = tokio::time::timeout(HANDSHAKE_TIMEOUT, early.handshake_complete()).await;
             drop(proven);
-            match (complete, places.try_take(remote.ip(), 1)) {
-                (Ok(Ok(_)), Some(_place)) => std::future::pending().await,
-                (Ok(Ok(_)), None) => early.close(code, TOO_MANY),
-                (Ok(Err(_)), _) => {}
-                (Err(_), _) => early.close(code, b"the handshake took too long"),
+            match complete {
+                Ok(Ok(_)) => match take(&early, remote, &places, code) {
+                    Some(_place) => std::future::pending().await,
+                    None => early.close(code, TOO_MANY),
+                },
+                Ok(Err(_)) => {}
+                Err(_) => early.close(code, b"the handshake took too long"),
             }
         });
         Ok(Client { connection, remote, _place: Place::Later { _task: task } })
     }
 }
 
-fn seat(connection: Connection, remote: SocketAddr, places: &Pool, code: u64) -> Option<Client> {
-    let Some(place) = places.try_take(remote.ip(), 1) else {
+/// A place for a connection whose handshake is complete.
+fn take(
+    connection: &Connection,
+    remote: SocketAddr,
+    places: &Seats<Seated>,
+    code: u64,
+) -> Option<Seat<Seated>> {
+    let seated = Seated { connection: connection.clone(), code };
+    places.try_take(remote.ip(), Instant::now(), seated)
+}
+
+fn seat(connection: Connection, remote: SocketAddr, places: &Seats<Seated>, code: u64) -> Option<Client> {
+    let Some(place) = take(&connection, remote, places, code) else {
         connection.close(code, TOO_MANY);
         return None;
     };
@@ -230,12 +273,22 @@ mod tests {
         (seated, is_proven, connected)
     }
 
+    /// Moves so much that the server does not call the connection idle for a while.
+    async fn upload(connection: &Connection, seated: &Client) {
+        let mut stream = connection.open_uni().await.unwrap();
+        stream.write_all(&[0; 200_000]).await.unwrap();
+        stream.finish().unwrap();
+        let mut arrived = seated.connection.accept_uni().await.unwrap();
+        assert_eq!(arrived.read_to_end(1 << 20).await.unwrap().len(), 200_000);
+    }
+
     #[tokio::test]
     async fn a_source_that_has_its_share_is_turned_away_until_it_leaves() {
         let sources = Sources::new(8);
         let (server, client) = pair(&sources);
-        let (first, _, _connection) = next(&sources, &server, &client).await;
+        let (first, _, connection) = next(&sources, &server, &client).await;
         let first = first.unwrap();
+        upload(&connection.unwrap(), &first).await;
         let refused = tokio::select! {
             refused = connect(&client, &server) => refused,
             _ = sources.accept(&server) => panic!("there is no place for it"),
@@ -243,6 +296,25 @@ mod tests {
         assert!(refused.is_none());
         drop(first);
         assert!(next(&sources, &server, &client).await.0.is_some());
+    }
+
+    #[tokio::test]
+    async fn an_idle_connection_gives_way_to_who_comes_from_the_same_address() {
+        let sources = Sources::new(16);
+        let (server, client) = pair(&sources);
+        let (busy, _, uploading) = next(&sources, &server, &client).await;
+        let (busy, uploading) = (busy.unwrap(), uploading.unwrap());
+        upload(&uploading, &busy).await;
+        let (idle, _, idling) = next(&sources, &server, &client).await;
+        // What looks for larger packets right after the handshake is soon over.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let (late, _, connection) = next(&sources, &server, &client).await;
+        assert!(late.is_some() && connection.is_some());
+        let told = idling.unwrap().closed().await;
+        assert!(matches!(told, hawser::ConnectionError::PeerApplication { code: CODE, .. }), "{told:?}");
+        drop(idle);
+        assert_eq!(sources.places.free(), 14, "its place was taken already");
+        upload(&uploading, &busy).await;
     }
 
     #[tokio::test]
@@ -270,7 +342,13 @@ mod tests {
         };
         let ((first, second), one, other) =
             tokio::join!(accepting, connect(&client, &server), connect(&client, &server));
-        assert_eq!([&first, &second].into_iter().flatten().count(), 1);
-        drop((one, other));
+        // Who was first has done nothing yet: he gives way.
+        let told = tokio::select! {
+            told = one.as_ref().unwrap().closed() => told,
+            told = other.as_ref().unwrap().closed() => told,
+        };
+        assert!(matches!(told, hawser::ConnectionError::PeerApplication { code: CODE, .. }), "{told:?}");
+        assert!(first.is_some() && second.is_some());
+        assert_eq!(sources.places.free(), 0, "the other one has the place");
     }
 }

@@ -56,15 +56,9 @@ impl Pool {
     }
 
     /// Units that nobody has.
+    #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
         self.all.available_permits()
-    }
-
-    /// Whether this source could take another unit now.
-    pub(crate) fn has_room(&self, address: IpAddr) -> bool {
-        let own =
-            self.lock().get(&source_of(address)).map_or(self.share, |entry| entry.own.available_permits());
-        own.min(self.free()) > 0
     }
 
     /// Takes units, or none.
@@ -135,13 +129,12 @@ mod tests {
         let first = pool.try_take(ip("2001:db8::1"), 1).unwrap();
         let _second = pool.try_take(ip("2001:db8::ffff"), 1).unwrap();
         assert!(pool.try_take(ip("2001:db8::2"), 1).is_none(), "one network");
-        assert!(!pool.has_room(ip("2001:db8::3")));
-        assert!(pool.has_room(ip("2001:db8:0:1::1")), "another");
+        assert!(pool.try_take(ip("2001:db8:0:1::1"), 1).is_some(), "another");
         let mapped = pool.try_take(ip("::ffff:192.0.2.1"), 1).unwrap();
         let plain = pool.try_take(ip("192.0.2.1"), 1).unwrap();
-        assert!(!pool.has_room(ip("192.0.2.1")) && pool.has_room(ip("192.0.2.2")));
+        assert!(pool.try_take(ip("192.0.2.1"), 1).is_none() && pool.try_take(ip("192.0.2.2"), 1).is_some());
         drop(first);
-        assert!(pool.has_room(ip("2001:db8::1")));
+        assert!(pool.try_take(ip("2001:db8::1"), 1).is_some());
         drop((mapped, plain));
         assert_eq!(pool.lock().len(), 1, "nothing is kept of those who left");
         assert_eq!(pool.free(), 99);
@@ -156,7 +149,7 @@ mod tests {
             held.extend((0..10).filter_map(|_| pool.try_take(address, 1)));
         }
         assert_eq!((held.len(), pool.free(), pool.share), (32, 0, 4));
-        assert!(!pool.has_room(ip("198.51.100.1")));
+        assert!(pool.try_take(ip("198.51.100.1"), 1).is_none());
         drop(held);
         assert!(pool.lock().is_empty());
         assert!(Pool::new(3).try_take(ip("192.0.2.1"), 1).is_some(), "a small pool has shares, too");

@@ -360,6 +360,40 @@ fn a_gateway_that_is_killed_and_started_again_is_found() {
     stream.read_exact(&mut [0; 5]).unwrap();
 }
 
+/// `-R` needs a permission, which is seen while the gateway runs, and lasts over a restart of the gateway.
+#[test]
+fn a_port_of_the_gateway_leads_to_a_host_of_the_user_who_may_have_it() {
+    let port = server(echo);
+    let mut gateway = Gateway::start(&ALLOW);
+    let forward = format!("0:127.0.0.1:{port}");
+    let refused = run(gateway.client("forward", &["-R", &forward]));
+    assert!(!refused.status.success());
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("does not let alice listen") && said.contains("user set alice --listen"), "{said}");
+    let free = free_port();
+    let grants = ["set", "alice", "--listen", &free.to_string(), "--rate", "500M", "--volume", "2G"];
+    assert!(run(Gateway::users(&gateway.folder, &grants)).status.success());
+    let listed = run(Gateway::users(&gateway.folder, &["list"]));
+    let expected = format!("alice --listen 127.0.0.1:{free} --rate 500.0Mbit/s --volume 2147483648\n");
+    assert_eq!(String::from_utf8_lossy(&listed.stdout), expected);
+    std::thread::sleep(Duration::from_secs(1));
+    let client = Client::start(gateway.client("forward", &["-R", &forward]));
+    let address: SocketAddr = client.hello["remote"][0].as_str().unwrap().parse().unwrap();
+    assert_eq!(address.port(), free);
+    let answers = || {
+        let mut stream = connect(address);
+        stream.write_all(b"hello").is_ok() && stream.read_exact(&mut [0; 5]).is_ok()
+    };
+    assert!(answers());
+    gateway.kill();
+    gateway.restart();
+    client.says("listens on");
+    client.says("again");
+    assert!(answers());
+    assert!(!run(Gateway::users(&gateway.folder, &["set", "alice", "--rate", "0"])).status.success());
+    assert!(!run(Gateway::users(&gateway.folder, &["set", "bob", "--rate", "1M"])).status.success());
+}
+
 /// Each holds its own window and nothing of the others': the 65th goes on until its end.
 #[test]
 fn downloads_that_nobody_reads_slow_no_other() {

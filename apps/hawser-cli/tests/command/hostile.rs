@@ -291,3 +291,30 @@ async fn half_open_connections_take_no_places() {
     let open = [&first, &second].map(|raw| raw.connection.close_reason().is_none());
     assert_eq!(open, [true, true]);
 }
+
+/// A byte of a field that is in a table is a hundred in memory, as long as the request waits.
+#[tokio::test]
+async fn a_request_with_very_many_fields_is_refused() {
+    let server = Server::start(&[]);
+    fs::write(server.folder.path().join("small"), b"content").unwrap();
+    let raw = Raw::connect(&server, hawser::default_transport()).await;
+    let lines = [("x-a", "1"); 101];
+    let answer = raw.ask(&request(GET, b"/small", &lines)).await.read_to_end(1 << 16).await.unwrap();
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.contains("more than 100 header fields"), "{text}");
+    assert!(time_of_small_file(&server).await < Duration::from_secs(10));
+}
+
+/// Whoever else is behind the address.
+#[tokio::test]
+async fn idle_connections_give_their_place_to_who_comes() {
+    let server = Server::start(&["--connections-per-source", "3"]);
+    fs::write(server.folder.path().join("small"), b"content").unwrap();
+    let mut idle = Vec::new();
+    for _ in 0..6 {
+        idle.push(Raw::connect(&server, hawser::default_transport()).await);
+    }
+    assert!(time_of_small_file(&server).await < Duration::from_secs(10));
+    let closed = idle.iter().filter(|raw| raw.connection.close_reason().is_some()).count();
+    assert!(closed >= 3, "{closed}");
+}

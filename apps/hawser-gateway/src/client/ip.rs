@@ -12,7 +12,7 @@ use hawser_masque::order;
 use http::HeaderValue;
 use tokio::task::JoinHandle;
 
-use super::session::Session;
+use super::session::{Answer, Session};
 use super::{GatewayClient, OpenError, open};
 use crate::ip_relay::{IpEvent, IpReceiver, IpSender, dropped, takes_numbers};
 
@@ -113,10 +113,12 @@ pub(super) async fn open(client: &GatewayClient, wanted: &[IpAddr]) -> Result<Ip
     let mut request = request.map_err(|error| OpenError::Protocol(error.to_string()))?;
     request.extensions_mut().insert(CONNECT_IP);
     request.headers_mut().insert(order::FIELD, HeaderValue::from_static(order::FIELD_VALUE));
-    let (session, stream, response) = open::open(client, &"IP packets", &request).await?;
-    let numbers = takes_numbers(response.headers());
     let traffic = client.traffic().clone();
-    let (flow_sender, flow_receiver) = session.flows.open(stream.id(), dropped(&traffic));
+    let dropped = || dropped(&traffic);
+    let (session, answer) = open::open(client, &"IP packets", &request, &dropped).await?;
+    let Answer { stream, response, flow } = answer;
+    let numbers = takes_numbers(response.headers());
+    let (flow_sender, flow_receiver) = flow.ok_or(OpenError::NoUdp)?;
     let (outgoing, incoming) = stream.split();
     let (sender, mut writer) = IpSender::new::<Outgoing>(
         outgoing,

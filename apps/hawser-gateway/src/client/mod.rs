@@ -3,12 +3,13 @@
 mod ip;
 mod keeper;
 mod open;
+mod remote;
 mod session;
 
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use hawser_masque::target::Target;
 use hawser_net::Connection;
 use tokio::sync::watch;
 
+use crate::local::forward::Transport;
 use crate::traffic::Traffic;
 use crate::users::Key;
 use keeper::{Keeper, State};
@@ -25,6 +27,7 @@ use session::Session;
 
 pub use ip::{IpTunnel, IpTunnelReceiver, IpTunnelSender};
 pub use open::{Closed, TcpTunnel, UdpReceiver, UdpSender, UdpTunnel};
+pub use remote::{Arrival, RemotePort};
 pub use session::Hello;
 
 /// RFC 9114 section 8.1.
@@ -158,6 +161,14 @@ impl GatewayClient {
     /// [`OpenError`].
     pub async fn ip(&self, wanted: &[IpAddr]) -> Result<IpTunnel, OpenError> {
         ip::open(self, wanted).await
+    }
+
+    /// Has the gateway listen there, for as long as the port is held. Port 0: one that the user may listen on.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub async fn listen(&self, transport: Transport, address: SocketAddr) -> Result<RemotePort, OpenError> {
+        remote::listen(self, transport, address).await
     }
 
     /// The session that is there, or comes in time.

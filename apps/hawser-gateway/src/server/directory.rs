@@ -2,16 +2,26 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::usage::Usage;
+use crate::grants::Grants;
+use crate::meter::Meter;
 use crate::traffic::{SeenKind, Traffic};
-use crate::users::{Key, KeyHash, UserFile, Users, UsersError, Version};
+use crate::users::{Account, Key, KeyHash, UserFile, Users, UsersError, Version};
+
+/// Next to the file of users: how much of their volumes is used.
+const USAGE_FILE: &str = "gateway-usage.toml";
 
 /// How often it is looked whether the file has changed.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What users have used is written down once in so many looks.
+pub(super) const LOOKS_PER_SAVE: u64 = 20;
 
 /// A user.
 #[derive(Debug)]
@@ -26,6 +36,10 @@ pub(super) struct User {
     pub(super) most: usize,
     /// Becomes true when the user is removed or gets another key.
     removed: watch::Sender<bool>,
+    /// What the user may.
+    grants: watch::Sender<Grants>,
+    /// How much passes.
+    pub(super) meter: Meter,
     /// Numbers of the connections on which the key was shown, at most [`MAX_SEEN`].
     connections: Mutex<BTreeSet<u64>>,
 }
@@ -49,8 +63,12 @@ pub struct SeenUser {
 const MAX_SEEN: usize = 64;
 
 impl User {
-    fn new(name: String, most: usize, traffic: Traffic) -> Self {
+    fn new(name: String, most: usize, traffic: Traffic, grants: Grants) -> Self {
+        let meter = Meter::default();
+        meter.limit(grants.rate, grants.volume);
         User {
+            grants: watch::Sender::new(grants),
+            meter,
             name,
             traffic,
             tunnels: Arc::new(Semaphore::new(most)),
@@ -63,6 +81,20 @@ impl User {
     /// The right to one more tunnel; `None` if that is one too many.
     pub(super) fn tunnel(&self) -> Option<OwnedSemaphorePermit> {
         self.tunnels.clone().try_acquire_owned().ok()
+    }
+
+    /// What the user may, and whenever that changes.
+    pub(super) fn grants(&self) -> watch::Receiver<Grants> {
+        self.grants.subscribe()
+    }
+
+    fn grant(&self, grants: Grants) {
+        self.meter.limit(grants.rate, grants.volume);
+        self.grants.send_if_modified(|before| {
+            let is_other = *before != grants;
+            *before = grants;
+            is_other
+        });
     }
 
     /// The key was shown on this connection.
@@ -99,6 +131,7 @@ pub(super) struct Directory {
     most: usize,
     traffic: Traffic,
     users: RwLock<HashMap<KeyHash, Arc<User>>>,
+    usage: Usage,
     version: Mutex<Version>,
 }
 
@@ -123,9 +156,9 @@ impl Directory {
     /// When it cannot be read.
     pub(super) fn open(file: UserFile, most: usize, traffic: &Traffic) -> Result<Self, UsersError> {
         let (version, users) = (file.version(), file.read()?);
-        let traffic = traffic.clone();
-        let directory =
-            Directory { file, most, traffic, users: RwLock::default(), version: Mutex::new(version) };
+        let (traffic, usage) = (traffic.clone(), Usage::open(file.path().with_file_name(USAGE_FILE)));
+        let version = Mutex::new(version);
+        let directory = Directory { file, most, traffic, users: RwLock::default(), usage, version };
         directory.replace(users);
         Ok(directory)
     }
@@ -145,6 +178,22 @@ impl Directory {
         let mut seen: Vec<SeenUser> = users.values().map(|user| user.seen()).collect();
         seen.sort_by(|a, b| a.name.cmp(&b.name));
         seen
+    }
+
+    /// What the user of this name may.
+    pub(super) fn grants(&self, name: &str) -> Option<Grants> {
+        let users = self.users.read().unwrap_or_else(PoisonError::into_inner);
+        users.values().find(|user| user.name == name).map(|user| user.grants.borrow().clone())
+    }
+
+    /// Writes down what users with a volume have used of it.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub(super) fn save_usage(&self, now: SystemTime) -> io::Result<()> {
+        let users = self.users.read().unwrap_or_else(PoisonError::into_inner);
+        let counted = users.values().filter(|user| user.grants.borrow().volume.is_some());
+        self.usage.save(now, counted.map(|user| (user.name.as_str(), &user.meter)))
     }
 
     /// A connection has ended.
@@ -172,12 +221,17 @@ impl Directory {
         let mut known = self.users.write().unwrap_or_else(PoisonError::into_inner);
         let mut kept = HashMap::with_capacity(users.len());
         let mut added = 0;
-        for (name, hash) in users {
+        for (name, Account { hash, grants }) in users {
             let user = match known.remove(&hash).filter(|user| user.name == name) {
-                Some(user) => user,
+                Some(user) => {
+                    user.grant(grants);
+                    user
+                }
                 None => {
                     added += 1;
-                    Arc::new(User::new(name, self.most, self.traffic.part()))
+                    let user = User::new(name, self.most, self.traffic.part(), grants);
+                    self.usage.restore(&user.name, &user.meter);
+                    Arc::new(user)
                 }
             };
             kept.insert(hash, user);

@@ -17,11 +17,13 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::connection::Client;
 use super::directory::User;
-use super::{Inner, connect as sockets, ip};
+use super::{Inner, connect as sockets, ip, listen};
 use crate::halves::Prefixed;
 use crate::ip_relay::takes_numbers;
+use crate::meter::Direction;
 use crate::named::{BEARER, HELLO_PATH, PROXY_NAME};
 use crate::relay::{idle_for, relay};
+use crate::remote;
 use crate::traffic::Kind;
 use crate::udp_relay::{PacketReceiver, PacketSender};
 use crate::users::Key;
@@ -32,9 +34,9 @@ pub(super) type Stream = RequestStream<hawser_h3::BidiStream<Bytes>, Bytes>;
 /// How long the header of a request may take once its stream has begun.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a UDP socket rests that reports an error, so that one that does so again and again costs nothing.
-const ERROR_PAUSE: Duration = Duration::from_millis(5);
+pub(super) const ERROR_PAUSE: Duration = Duration::from_millis(5);
 /// Most bytes of a UDP payload.
-const MAX_PAYLOAD: usize = udp::MAX_PAYLOAD;
+pub(super) const MAX_PAYLOAD: usize = udp::MAX_PAYLOAD;
 
 /// Answers a request; returns when its tunnel has ended.
 pub(super) async fn respond(
@@ -57,6 +59,9 @@ pub(super) async fn respond(
     }
     let removed = user.clone();
     let served = async move {
+        if let Some(asked) = remote::read(&request) {
+            return listen::serve(gateway, client, &user, asked, stream).await;
+        }
         match tunnel_of(&request) {
             Ok(Tunnel::Tcp(target)) => open_tcp(gateway, &user, &target, stream).await,
             Ok(Tunnel::Udp(target)) => open_udp(gateway, client, &user, &target, stream).await,
@@ -147,6 +152,14 @@ async fn end(stream: &mut Stream, response: Response<()>, body: Bytes) {
 
 /// The right to one more tunnel; `None` if that is one too many, which is answered.
 pub(super) async fn admit(user: &Arc<User>, stream: &mut Stream) -> Option<OwnedSemaphorePermit> {
+    if user.meter.is_used_up() {
+        let details = format!(
+            "{} bytes were sent and received, as many as this user may within 30 days",
+            user.meter.used()
+        );
+        refuse(stream, &ProxyStatus::new(ProxyError::ConnectionLimitReached, details)).await;
+        return None;
+    }
     let permit = user.tunnel();
     if permit.is_none() {
         let details = format!("{} tunnels are open, as many as one user may have", user.most);
@@ -178,7 +191,7 @@ async fn open_udp(gateway: &Inner, client: &Client, user: &Arc<User>, target: &T
     }
 }
 
-fn note(user: &User, target: &Target, relayed: Result<(), StreamError>) {
+pub(super) fn note(user: &User, target: &Target, relayed: Result<(), StreamError>) {
     if let Err(error) = relayed {
         tracing::debug!(user = user.name, %target, %error, "a tunnel was not begun");
     }
@@ -221,7 +234,7 @@ async fn given_up(stream: &mut Stream, first: &mut Option<Bytes>) {
     std::future::pending().await
 }
 
-async fn relay_tcp(
+pub(super) async fn relay_tcp(
     gateway: &Inner,
     user: &User,
     target: &Target,
@@ -236,8 +249,8 @@ async fn relay_tcp(
         user.removed().await;
         "the user was removed"
     };
-    let flow = user.traffic.flow(Kind::Tcp);
-    let relayed = relay(tcp, (outgoing, incoming), &flow, gateway.config.tcp_idle, removed).await;
+    let (flow, idle) = (user.traffic.flow(Kind::Tcp), gateway.config.tcp_idle);
+    let relayed = relay(tcp, (outgoing, incoming), &flow, idle, &user.meter, removed).await;
     tracing::info!(
         user = user.name, %target, down = relayed.to_stream, up = relayed.to_tcp,
         broken = relayed.broken.map(|broken| broken.to_string()), "closed"
@@ -275,6 +288,9 @@ async fn relay_udp(
                 }
             };
             count();
+            if !user.meter.admits(Direction::Down, read) {
+                continue;
+            }
             if let Err(error) = out.send(&buffer[..read]).await {
                 return tracing::debug!(%error, "a UDP tunnel ended");
             }
@@ -285,7 +301,9 @@ async fn relay_udp(
             match back.receive().await {
                 Ok(Some(payload)) => {
                     count();
-                    let _ = socket.send(&payload).await;
+                    if user.meter.admits(Direction::Up, payload.len()) {
+                        let _ = socket.send(&payload).await;
+                    }
                 }
                 Ok(None) => return,
                 Err(error) => return tracing::debug!(%error, "a UDP tunnel ended"),

@@ -24,6 +24,8 @@ use crate::metrics;
 
 /// Requests at the same time, open pages included; further ones wait.
 const MAX_REQUESTS: usize = 64;
+/// Pages that are told what happens, at the same time: however many are open, requests for metrics find a place.
+const MAX_STREAMS: usize = 32;
 /// What browsers may do with the page: its own files, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -88,6 +90,7 @@ fn token() -> String {
 
 async fn accept(hub: Hub, listener: TcpListener, token: Arc<str>) {
     let places = Arc::new(Semaphore::new(MAX_REQUESTS));
+    let streams = Arc::new(Semaphore::new(MAX_STREAMS));
     loop {
         let Ok(permit) = places.clone().acquire_owned().await else { return };
         let mut stream = match listener.accept().await {
@@ -98,9 +101,9 @@ async fn accept(hub: Hub, listener: TcpListener, token: Arc<str>) {
                 continue;
             }
         };
-        let (hub, token) = (hub.clone(), token.clone());
+        let (hub, token, streams) = (hub.clone(), token.clone(), streams.clone());
         tokio::spawn(async move {
-            if let Err(error) = answer(&hub, &mut stream, &token).await {
+            if let Err(error) = answer(&hub, &mut stream, &token, &streams).await {
                 tracing::debug!(%error, "a request for the status page has ended");
             }
             drop(permit);
@@ -108,7 +111,7 @@ async fn accept(hub: Hub, listener: TcpListener, token: Arc<str>) {
     }
 }
 
-async fn answer(hub: &Hub, stream: &mut TcpStream, token: &str) -> io::Result<()> {
+async fn answer(hub: &Hub, stream: &mut TcpStream, token: &str, streams: &Semaphore) -> io::Result<()> {
     const TEXT: &str = "text/plain; charset=utf-8";
     let request = read_request(stream).await?;
     if !request.is_for_this_machine() {
@@ -141,7 +144,13 @@ async fn answer(hub: &Hub, stream: &mut TcpStream, token: &str) -> io::Result<()
         "/plot.css" => ("text/css; charset=utf-8", PLOT_STYLE.to_owned()),
         "/status" => ("application/json", serde_json::to_string(&*hub.settled().await)?),
         "/history" => ("application/json", serde_json::to_string(&hub.history())?),
-        "/stream" => return stream::send(hub, stream, POLICY).await,
+        "/stream" => match streams.try_acquire() {
+            Ok(_place) => return stream::send(hub, stream, POLICY).await,
+            Err(_) => {
+                let body = b"too many pages are open\n";
+                return respond_under(stream, "503 Service Unavailable", TEXT, POLICY, body).await;
+            }
+        },
         _ => return respond_under(stream, "404 Not Found", TEXT, POLICY, b"nothing is here\n").await,
     };
     respond_under(stream, "200 OK", kind, POLICY, body.as_bytes()).await

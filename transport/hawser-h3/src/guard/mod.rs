@@ -13,6 +13,8 @@ mod frames;
 mod settings;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod work;
 
 use std::fmt;
 

@@ -1,6 +1,7 @@
 //! A client that speaks HTTP/3 by hand, so that it can do what no client does.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use hawser::{ClientConfig, Connection, Endpoint, Links, RecvStream, SendStream, TransportConfig, Trust};
 
@@ -9,6 +10,9 @@ use super::server::Server;
 
 /// The control stream with an empty SETTINGS frame (RFC 9114 section 6.2.1).
 const SETTINGS: &[u8] = b"\x00\x04\x00";
+/// How often a client tries again, and after which pause.
+const ATTEMPTS: u32 = 30;
+const PAUSE: Duration = Duration::from_millis(100);
 /// Places in the static table of QPACK.
 pub(crate) const GET: u8 = 17;
 pub(crate) const HEAD: u8 = 18;
@@ -56,7 +60,16 @@ impl Client {
         transport: TransportConfig,
     ) -> Result<Self, Error> {
         let endpoint = Endpoint::client(config(server, alpn, transport)?, Links::All)?;
-        let connection = endpoint.connect(address(server), "localhost").await?;
+        let mut connected = endpoint.connect(address(server), "localhost").await;
+        for _ in 0..ATTEMPTS {
+            if connected.is_ok() {
+                break;
+            }
+            // A server that has no time for new clients says so: others come back, too.
+            tokio::time::sleep(PAUSE).await;
+            connected = endpoint.connect(address(server), "localhost").await;
+        }
+        let connection = connected?;
         let mut control = None;
         if alpn == hawser::h3::ALPN {
             let mut stream = connection.open_uni().await?;

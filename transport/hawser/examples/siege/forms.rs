@@ -1,7 +1,7 @@
-//! The forms of attack.
+//! The forms of attack, and those on `hawser serve`.
 
 use std::future::Future;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::pin::Pin;
 use std::time::Duration;
 use std::{fs, io};
@@ -32,12 +32,12 @@ pub(crate) struct Form {
 
 /// A server under attack, and what the attackers keep open.
 pub(crate) struct Siege<'a> {
-    server: &'a Server,
-    clients: Vec<Client>,
-    streams: Vec<SendStream>,
-    answers: Vec<RecvStream>,
+    pub(crate) server: &'a Server,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) streams: Vec<SendStream>,
+    pub(crate) answers: Vec<RecvStream>,
     /// Packets and bytes that no connection counts.
-    raw: (u64, u64),
+    pub(crate) raw: (u64, u64),
 }
 
 impl<'a> Siege<'a> {
@@ -54,7 +54,7 @@ impl<'a> Siege<'a> {
         })
     }
 
-    async fn connect(&mut self, stream: u64, connection: u64) -> Result<&Client, Error> {
+    pub(crate) async fn connect(&mut self, stream: u64, connection: u64) -> Result<&Client, Error> {
         let client = Client::with(self.server, hawser::h3::ALPN, windows(stream, connection)).await?;
         self.clients.push(client);
         Ok(self.clients.last().expect("it was pushed just now"))
@@ -111,16 +111,16 @@ fn large(siege: &mut Siege<'_>) -> Result<(), Error> {
     Ok(fs::File::create(siege.server.folder().join("large"))?.set_len(1 << 30)?)
 }
 
-fn nothing(_: &mut Siege<'_>) -> Result<(), Error> {
+pub(crate) fn nothing(_: &mut Siege<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn content(_: &Siege<'_>) -> Option<String> {
+pub(crate) fn content(_: &Siege<'_>) -> Option<String> {
     None
 }
 
 /// Initial packets of clients that hear no answer, as forged ones.
-async fn half_open(siege: &mut Siege<'_>, alpn: &'static [u8], count: usize) -> Result<(), Error> {
+pub(crate) async fn half_open(siege: &mut Siege<'_>, alpn: &'static [u8], count: usize) -> Result<(), Error> {
     let trap = tokio::net::UdpSocket::bind("127.0.0.1:0").await?;
     let to = trap.local_addr()?;
     for _ in 0..count {
@@ -137,14 +137,14 @@ async fn half_open(siege: &mut Siege<'_>, alpn: &'static [u8], count: usize) -> 
 }
 
 /// Datagrams that no key fits: short headers, long ones, unknown versions.
-pub(crate) fn garbage(server: &Server, count: u64) -> io::Result<u64> {
+pub(crate) fn garbage(to: SocketAddr, count: u64) -> io::Result<u64> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     let mut bytes = 0;
     for n in 0..count {
         let mut datagram = vec![n as u8; if n.is_multiple_of(2) { 1200 } else { 60 }];
         datagram[0] = [0x45, 0xc3, 0xe0, 0x7f][(n % 4) as usize];
         datagram[1..9].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
-        bytes += socket.send_to(&datagram, address(server))? as u64;
+        bytes += socket.send_to(&datagram, to)? as u64;
         // The kernel's buffer is not what is attacked.
         if n % 64 == 63 {
             std::thread::sleep(Duration::from_millis(1));
@@ -153,12 +153,12 @@ pub(crate) fn garbage(server: &Server, count: u64) -> io::Result<u64> {
     Ok(bytes)
 }
 
-const SERVE: &[&str] = &["serve", "FOLDER"];
+pub(crate) const SERVE: &[&str] = &["serve", "FOLDER"];
 const UPLOADS: &[&str] = &["serve", "FOLDER", "--allow-put", "--upload-quota", "8M"];
-const H3: &[u8] = hawser::h3::ALPN;
+pub(crate) const H3: &[u8] = hawser::h3::ALPN;
 
 /// A handshake costs about a millisecond of CPU and takes a client some ten packets.
-const HANDSHAKES: f64 = 600.0;
+pub(crate) const HANDSHAKES: f64 = 600.0;
 /// An eighth of 1 GiB for what is read of files, another for what is not acknowledged.
 const REPLIES: u64 = 288;
 
@@ -172,7 +172,8 @@ pub(crate) const FORMS: &[Form] = &[
             Box::pin(async { siege.ask_unread(64, 16, 1 << 20, &request(GET, "/large", &[])).await })
         },
         check: content,
-        micros: HANDSHAKES,
+        // A packet asks for a megabyte, of which a quarter of a gigabyte is sent.
+        micros: 2_000.0,
         mebibytes: REPLIES,
     },
     Form {
@@ -285,95 +286,6 @@ pub(crate) const FORMS: &[Form] = &[
         mebibytes: 16,
     },
     Form {
-        name: "half-open connections",
-        arguments: SERVE,
-        alpn: H3,
-        prepare: nothing,
-        attack: |siege| Box::pin(half_open(siege, H3, 300)),
-        check: content,
-        // The server's flight is signed.
-        micros: 1_500.0,
-        mebibytes: 32,
-    },
-    Form {
-        name: "half-open connections of vr360",
-        arguments: &["vr360", "serve", "--width", "960", "--tiles", "4x2", "--seconds", "1"],
-        alpn: b"hawser-vr360",
-        prepare: nothing,
-        attack: |siege| Box::pin(half_open(siege, b"hawser-vr360", 300)),
-        check: content,
-        micros: 1_500.0,
-        mebibytes: 32,
-    },
-    Form {
-        name: "wishes that repeat themselves",
-        arguments: &["vr360", "serve", "--width", "960", "--tiles", "4x2", "--seconds", "1"],
-        alpn: b"hawser-vr360",
-        prepare: nothing,
-        attack: |siege| {
-            Box::pin(async {
-                for _ in 0..8 {
-                    let client = Client::with(siege.server, b"hawser-vr360", windows(2_000, 64_000)).await?;
-                    let (mut send, answer) = client.connection.open_bi().await?;
-                    let view = vec!["3"; 4_096].join(",");
-                    let wish = format!("{{\"chunk\":0,\"left_ms\":60000,\"view\":[{view}],\"margin\":[]}}\n");
-                    for _ in 0..8 {
-                        let _ = tokio::time::timeout(Duration::from_secs(2), send.write_all(wish.as_bytes()))
-                            .await;
-                    }
-                    siege.clients.push(client);
-                    siege.streams.push(send);
-                    siege.answers.push(answer);
-                }
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                Ok(())
-            })
-        },
-        check: content,
-        micros: HANDSHAKES,
-        mebibytes: 64,
-    },
-    Form {
-        name: "idle connections",
-        arguments: SERVE,
-        alpn: H3,
-        prepare: nothing,
-        attack: |siege| {
-            Box::pin(async {
-                for _ in 0..200 {
-                    siege.connect(1 << 16, 1 << 20).await?;
-                }
-                Ok(())
-            })
-        },
-        check: content,
-        micros: HANDSHAKES,
-        mebibytes: 32,
-    },
-    Form {
-        name: "lines that are no records",
-        arguments: &["measure", "server", "--out", "FOLDER"],
-        alpn: b"hawser-measure",
-        prepare: nothing,
-        attack: |siege| {
-            Box::pin(async {
-                for _ in 0..8 {
-                    let client = Client::connect(siege.server, b"hawser-measure").await?;
-                    let (mut send, answer) = client.connection.open_bi().await?;
-                    let lines = [&b"\"upload\"\n"[..], &b"{}\n".repeat(100_000)].concat();
-                    let _ = tokio::time::timeout(Duration::from_secs(1), send.write_all(&lines)).await;
-                    siege.clients.push(client);
-                    siege.streams.push(send);
-                    siege.answers.push(answer);
-                }
-                Ok(())
-            })
-        },
-        check: content,
-        micros: HANDSHAKES,
-        mebibytes: 32,
-    },
-    Form {
         name: "unknown frames without content",
         arguments: SERVE,
         alpn: H3,
@@ -409,19 +321,65 @@ pub(crate) const FORMS: &[Form] = &[
         mebibytes: 32,
     },
     Form {
-        name: "garbage",
+        name: "requests that wait",
+        arguments: SERVE,
+        alpn: H3,
+        prepare: large,
+        attack: |siege| {
+            Box::pin(async {
+                let long = "x".repeat(120);
+                let lines: Vec<(&str, &str)> = (0..40).map(|_| ("x-a", &long[..])).collect();
+                siege.ask_unread(64, 90, 2_000, &request(GET, "/large", &lines)).await?;
+                Ok(())
+            })
+        },
+        check: content,
+        micros: HANDSHAKES,
+        mebibytes: REPLIES,
+    },
+    Form {
+        name: "fields of a byte each",
         arguments: SERVE,
         alpn: H3,
         prepare: nothing,
         attack: |siege| {
             Box::pin(async {
-                let bytes = garbage(siege.server, 20_000)?;
-                siege.raw = (20_000, bytes);
+                // `age: 0` of the static table, two thousand times.
+                let section = [&b"\x00\x00\xd1\xd7\x50\x01l\xc1"[..], &[0xc2; 2_000]].concat();
+                let asked =
+                    [&[1], ((section.len() as u16) | 0x4000).to_be_bytes().as_slice(), &section].concat();
+                siege.ask_unread(8, 90, 1 << 16, &asked).await?;
                 Ok(())
             })
         },
         check: content,
-        micros: 100.0,
-        mebibytes: 16,
+        micros: HANDSHAKES,
+        mebibytes: 32,
+    },
+    Form {
+        name: "requests that are reset at once",
+        arguments: SERVE,
+        alpn: H3,
+        prepare: large,
+        attack: |siege| {
+            Box::pin(async {
+                siege.connect(1 << 16, 1 << 20).await?;
+                // The server closes a connection that resets a thousand before they say what they want.
+                for _ in 0..5_000 {
+                    let opened = siege.clients[0].connection.open_bi().await;
+                    let Ok((mut send, _answer)) = opened else { break };
+                    if send.write_all(&request(GET, "/large", &[])).await.is_err() {
+                        break;
+                    }
+                    let _ = send.reset(0x10c);
+                }
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                Ok(())
+            })
+        },
+        check: content,
+        // A packet holds a dozen requests, and each is looked up.
+        micros: 2_000.0,
+        mebibytes: 32,
     },
 ];

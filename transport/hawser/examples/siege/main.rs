@@ -11,8 +11,10 @@
 //! bytes has its reason next to the form. docs/security.md has the table.
 
 mod client;
+mod drain;
 mod forms;
 mod load;
+mod others;
 mod server;
 
 use std::path::PathBuf;
@@ -21,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use client::Client;
 use forms::{FORMS, Form, Siege};
+use others::OTHERS;
 use server::Server;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -64,7 +67,8 @@ async fn main() -> ExitCode {
     println!("| attack | packets | KiB sent | µs of CPU per packet | KiB held | per byte | victim | |");
     println!("|---|---|---|---|---|---|---|---|");
     let mut all_hold = true;
-    for form in FORMS.iter().filter(|form| names.is_empty() || names.iter().any(|name| name == form.name)) {
+    let forms = FORMS.iter().chain(OTHERS);
+    for form in forms.filter(|form| names.is_empty() || names.iter().any(|name| name == form.name)) {
         let line = match run(form, &command).await {
             Ok(outcome) => {
                 let (line, holds) = judge(form, &outcome);
@@ -118,7 +122,12 @@ async fn run(form: &Form, command: &std::path::Path) -> Result<Outcome, Error> {
 /// What a victim wants: a small file, or of other servers a connection.
 async fn ask(server: &Server, alpn: &'static [u8]) -> Result<(), Error> {
     let client = Client::connect(server, alpn).await?;
-    if alpn == hawser::h3::ALPN { client.get_small().await } else { Ok(()) }
+    if alpn == hawser::h3::ALPN && server.has_files() {
+        return client.get_small().await;
+    }
+    // Who is turned away is told so right behind the handshake.
+    let closed = tokio::time::timeout(Duration::from_millis(50), client.connection.closed()).await;
+    closed.map_or(Ok(()), |reason| Err(reason.into()))
 }
 
 /// The line of the table, and whether all of it is within the bounds.

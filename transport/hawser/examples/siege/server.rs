@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Error;
 
@@ -17,6 +17,7 @@ pub(crate) struct Server {
     root: PathBuf,
     pub(crate) port: u16,
     pub(crate) pin: String,
+    has_files: bool,
 }
 
 /// What a process has used until now.
@@ -34,6 +35,7 @@ impl Server {
         let root = std::env::temp_dir().join(format!("siege-{}-{number}", std::process::id()));
         fs::create_dir_all(root.join("www"))?;
         let folder = root.join("www").display().to_string();
+        let has_files = arguments.first() == Some(&"serve");
         let arguments =
             arguments.iter().map(|argument| if *argument == "FOLDER" { &folder } else { *argument });
         let mut process = Command::new(command)
@@ -50,12 +52,36 @@ impl Server {
         let port = hello["port"].as_u64().and_then(|port| u16::try_from(port).ok());
         let pin = hello["pin"].as_str();
         let (port, pin) = port.zip(pin).ok_or("the server did not say its port and pin")?;
-        Ok(Server { process, root, port, pin: pin.to_owned() })
+        Ok(Server { process, root, port, pin: pin.to_owned(), has_files })
     }
 
     /// The folder that is served.
     pub(crate) fn folder(&self) -> PathBuf {
         self.root.join("www")
+    }
+
+    /// Whether it serves files.
+    pub(crate) fn has_files(&self) -> bool {
+        self.has_files
+    }
+
+    /// Sends it a signal, as HUP.
+    pub(crate) fn signal(&self, name: &str) -> Result<(), Error> {
+        let sent =
+            Command::new("kill").arg(format!("-{name}")).arg(self.process.id().to_string()).status()?;
+        if sent.success() { Ok(()) } else { Err("the signal was not sent".into()) }
+    }
+
+    /// Whether it ends by itself, and well, within this time.
+    pub(crate) fn ends(&mut self, within: Duration) -> Result<bool, Error> {
+        let began = Instant::now();
+        while began.elapsed() < within {
+            if let Some(status) = self.process.try_wait()? {
+                return Ok(status.success());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(false)
     }
 
     pub(crate) fn usage(&self) -> Result<Usage, Error> {

@@ -13,6 +13,8 @@ mod chunk;
 mod session;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod work;
 
 pub use chunk::{MAX_CHUNK_STREAMS, MAX_PARTIAL};
 pub use session::{Event, Session};

@@ -6,11 +6,11 @@ use super::chunk::{self, ChunkReader, Message};
 use super::*;
 use crate::flv::{MAX_TAG, TagKind};
 
-fn message(kind: u8, timestamp: u32, payload: &[u8]) -> Message {
+pub(super) fn message(kind: u8, timestamp: u32, payload: &[u8]) -> Message {
     Message { kind, stream: 1, timestamp, payload: Bytes::copy_from_slice(payload) }
 }
 
-fn command(name: &str, transaction: f64, values: &[Value]) -> Message {
+pub(super) fn command(name: &str, transaction: f64, values: &[Value]) -> Message {
     let mut payload = BytesMut::new();
     amf::write(&mut payload, &Value::Text(name.to_owned()));
     amf::write(&mut payload, &Value::Number(transaction));
@@ -100,7 +100,7 @@ fn one_that_is_refused_is_told_why_and_its_data_is_not_taken() {
 }
 
 /// A session in which an encoder publishes.
-fn publishing() -> Session {
+pub(super) fn publishing() -> Session {
     let mut session = Session::new(5);
     session.push(&hello("key"));
     assert!(matches!(session.next_event(), Ok(Some(Event::Publish { .. }))));

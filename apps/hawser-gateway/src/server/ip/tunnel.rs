@@ -42,7 +42,7 @@ async fn carry(
     gateway: &Inner,
     network: &IpNetwork,
     client: &Client,
-    user: &User,
+    user: &Arc<User>,
     numbers: bool,
     mut stream: Stream,
 ) -> Result<(), StreamError> {
@@ -58,7 +58,7 @@ async fn carry(
     let talk = async {
         let wanted = wanted(&mut receiver).await;
         let addresses: Vec<IpAddr> = wanted.iter().map(|entry| entry.address).collect();
-        let joined = match network.join(&user.name, &addresses, sender) {
+        let joined = match network.join(user, &addresses, sender) {
             Ok(joined) => Joined { network, client: joined },
             Err(error) => return tracing::warn!(user = user.name, %error, "no address for a client"),
         };
