@@ -18,7 +18,13 @@ fn full() -> Status {
     let link = |name: &str| Link {
         name: name.to_owned(),
         radio: Some(radio.clone()),
-        budget: Some(Budget { cap_bytes: 1_000, used_bytes: 10, period_s: 60, resting: false }),
+        budget: Some(Budget {
+            cap_bytes: 1_000,
+            used_bytes: 10,
+            left_bytes: 990,
+            period_s: 60,
+            resting: false,
+        }),
         ..Link::default()
     };
     let path = |name: &str| Path { name: name.to_owned(), smoothed_rtt_ms: 20.0, ..Path::default() };

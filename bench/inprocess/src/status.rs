@@ -249,7 +249,7 @@ async fn thousand_connections() -> Result<Scrape, Error> {
     let hub = Hub::new("cost", Box::new(|| {}));
     hub.attach(&server);
     hub.look(Duration::ZERO);
-    let (mut shortest, mut busiest) = (Duration::MAX, None);
+    let (mut shortest, mut busiest) = (Duration::MAX, None::<Duration>);
     for _ in 0..5 {
         // Looks of so many connections are shared for a while.
         tokio::time::sleep(Duration::from_secs(1)).await;

@@ -61,10 +61,13 @@ function drawCharts(shown, links, seconds) {
   const lines = (key) => links.map((name) => shown.map((point) => { const at = point.series[name]; return at && !at.suspect ? at[key] : null; }));
   const now = times[times.length - 1];
   [carried, lines("rtt_ms"), lines("loss")].forEach((values, index) => {
-    charts.all[index].batch(() => {
-      charts.all[index].setData([times, ...values], false);
-      charts.all[index].setScale("x", { min: now - seconds, max: now });
+    const plot = charts.all[index];
+    plot.batch(() => {
+      plot.setData([times, ...values], false);
+      plot.setScale("x", { min: now - seconds, max: now });
     });
+    // Of itself it stays what it was when the pointer moved last.
+    plot.setLegend({ idx: plot.cursor.left >= 0 ? plot.posToIdx(plot.cursor.left) : null });
   });
 }
 
