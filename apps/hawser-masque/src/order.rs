@@ -98,7 +98,7 @@ impl Reorder {
     pub fn push(&mut self, now: Duration, numbered: Numbered) {
         let Numbered { verdict: Verdict { class, flow: id, number }, packet } = numbered;
         if class == Class::RealTime {
-            drop(self.once.make_room(id));
+            let _ = self.once.make_room(id);
             if self.once.touch(now, id, Window::default).is_new(now, number) {
                 self.ready.push_back(packet);
             }
