@@ -118,6 +118,14 @@ bench-tunnel: setup ## `hawser tunnel` next to one link alone and the kernel's M
 	$(CARGO) build --locked --release -p hawser-cli
 	@scripts/bench-tunnel "$${CARGO_TARGET_DIR:-target}/release/hawser" --rounds $${ROUNDS:-5}
 
+soak-tunnel: setup ## an hour of mixed traffic through `hawser tunnel` while its links come and go (as root); SECONDS_IN_ALL=3600
+	$(CARGO) build --locked --release -p hawser-cli
+	@scripts/tunnel-soak "$${CARGO_TARGET_DIR:-target}/release/hawser" --seconds $${SECONDS_IN_ALL:-3600}
+
+interop-tunnel: setup ## `hawser tunnel` and `hawser gateway` with connect-ip-go at the other end (interop/masque; as root)
+	$(CARGO) build --locked --release -p hawser-cli
+	interop/masque/run --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser"
+
 bench-sim: bench-build ## the simulator: speed, where its time goes, memory, sweeps
 	cd bench && $${CARGO_TARGET_DIR:-target}/release/bench sim
 
@@ -135,6 +143,11 @@ live-test: setup ## live video from ffmpeg over three emulated links: one dies, 
 	@command -v ffmpeg >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ffmpeg; }
 	$(CARGO) build --locked --release -p hawser-cli
 	scripts/live-test --seconds $${LIVE_SECONDS:-30} "$${CARGO_TARGET_DIR:-target}/release/hawser"
+
+live-page-test: setup ## the page of live video in Chromium while links die and return, and a bit rate that follows them (as root; a minute each)
+	$(CARGO) build --locked --release -p hawser-cli
+	scripts/live-page-test "$${CARGO_TARGET_DIR:-target}/release/hawser"
+	scripts/live-rate-test "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
 live-test-long: setup ## the same for ten minutes, with the defaults and with 4D-MAP (as root)
 	$(CARGO) build --locked --release -p hawser-cli

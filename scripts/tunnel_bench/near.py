@@ -13,6 +13,8 @@ import time
 FAR, KIND, SECONDS = sys.argv[1], sys.argv[2], float(sys.argv[3])
 MPTCP = 262
 UNREAD = 64
+# Seconds for which the scenario silences a link.
+SILENCE = 10
 OBJECTS = 50
 
 
@@ -172,22 +174,41 @@ def silent(row):
         flows.stop()
         return
     longest, last, seen, start = 0.0, time.monotonic(), 0, time.monotonic()
-    bins = [0] * 300
+    bins, moved, begins, silent_from = [0] * 2_600, start, received("a0"), None
     while (now := time.monotonic()) < start + 26:
         if flows.arrived[0] != seen:
             if now > start + 1:
                 longest = max(longest, now - last)
-            bins[int((now - start) * 10)] += flows.arrived[0] - seen
+            bins[int((now - start) * 100)] += flows.arrived[0] - seen
             last, seen = now, flows.arrived[0]
+        if (count := received("a0")) != begins:
+            moved, begins = now, count
+        elif silent_from is None and now > moved + 2:
+            silent_from = moved
         time.sleep(0.002)
     flows.stop()
-    say("longest stretch without a byte, down", longest, unit="s", rates=[round(count * 8e-5, 1) for count in bins[:260]])
+    say("longest stretch without a byte, down", longest, unit="s")
+    say("from the return of the link to 90 % of the rate before", returned(bins, silent_from and silent_from - start), unit="s")
 
 
-def received():
-    """Bytes that have come over all links."""
+def returned(bins, silent_from):
+    """When half a second after the link is back carries 90 % of what it did before, in seconds; None if it never does. Bins are of 10 ms."""
+    if silent_from is None:
+        return None
+    first = int(silent_from * 100)
+    before = bins[max(0, first - 300) : first]
+    rate, back = sum(before) / max(1, len(before)), first + int(SILENCE * 100)
+    for at in range(back, len(bins) - 50):
+        if sum(bins[at : at + 50]) >= 0.9 * 50 * rate:
+            return (at - back) / 100
+    return None
+
+
+def received(*links):
+    """Bytes that have come over these links, or over all."""
+    names = [link + ":" for link in links or ("a0", "b0")]
     lines = open("/proc/net/dev").read().splitlines()
-    return sum(int(line.split(":")[1].split()[0]) for line in lines if line.strip()[:3] in ("a0:", "b0:"))
+    return sum(int(line.split(":")[1].split()[0]) for line in lines if line.strip()[:3] in names)
 
 
 def unread():

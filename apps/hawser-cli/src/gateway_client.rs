@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use clap::Args;
 use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello, OpenError, Say};
+use hawser_gateway::traffic::Traffic;
 use hawser_gateway::users::Key;
 use hawser_status::Hub;
+use hawser_status::model::FlowClass;
 
 use crate::environment::variable;
 use crate::exit::{Exit, Failure};
@@ -105,6 +107,7 @@ impl GatewayOptions {
         });
         let (client, hello) =
             GatewayClient::start(config, first, dialer, say(output)).await.map_err(failure)?;
+        show_traffic(hub, client.traffic());
         Ok(Gateway { client, hello, address, endpoint, known })
     }
 }
@@ -123,6 +126,21 @@ impl Gateway {
             let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
         }
     }
+}
+
+/// Shows in the status what tunnels carry, by class.
+pub(crate) fn show_traffic(hub: &Hub, traffic: &Traffic) {
+    let traffic = traffic.clone();
+    hub.add(Arc::new(move |status| {
+        status.classes.extend(traffic.seen().into_iter().map(|seen| FlowClass {
+            name: seen.kind.name().to_owned(),
+            flows: seen.flows,
+            bytes_sent: seen.bytes_sent,
+            bytes_received: seen.bytes_received,
+            queued: seen.waiting,
+            dropped: seen.dropped,
+        }));
+    }));
 }
 
 /// What is said while it runs goes where remarks go.

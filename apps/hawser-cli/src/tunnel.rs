@@ -173,8 +173,12 @@ fn resolvers(choices: &Choices, gateway: &Gateway) -> Vec<IpAddr> {
 fn configuration(choices: &Choices, gateway: &Gateway) -> TunnelConfig {
     let tunnels = usize::try_from(gateway.hello.tunnels).unwrap_or(MOST_CONNECTIONS);
     // One is that of the packets, and a user may run other commands.
-    let connections =
-        if tunnels == 0 { MOST_CONNECTIONS } else { (tunnels * 7 / 8).clamp(1, MOST_CONNECTIONS) };
+    let connections = match tunnels {
+        // Not Hawser's. What CONNECT-IP is spoken with need not speak CONNECT; packets carry everything.
+        _ if gateway.hello.gateway.is_empty() => 0,
+        0 => MOST_CONNECTIONS,
+        tunnels => (tunnels * 7 / 8).clamp(1, MOST_CONNECTIONS),
+    };
     TunnelConfig {
         device: choices.device.clone(),
         routes: choices.route.clone(),

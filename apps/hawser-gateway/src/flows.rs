@@ -1,6 +1,7 @@
 //! HTTP Datagrams of a connection, each to the tunnel that it belongs to.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
@@ -8,16 +9,33 @@ use h3::quic::StreamId;
 use hawser_h3::{DatagramError, Datagrams};
 use hawser_net::policy::DatagramInfo;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 /// Datagrams that wait for one tunnel; what comes beyond them is dropped, as a full socket buffer drops it.
 const QUEUE: usize = 512;
+
+/// Takes note of a datagram that is dropped.
+pub(crate) type Dropped = Box<dyn Fn(&Bytes) + Send + Sync>;
+
+/// Where the datagrams of a tunnel wait.
+#[derive(Clone)]
+struct Queue {
+    sender: mpsc::Sender<Bytes>,
+    dropped: Arc<Dropped>,
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("room", &self.sender.capacity()).finish_non_exhaustive()
+    }
+}
 
 /// The datagrams of a connection.
 #[derive(Debug)]
 pub(crate) struct Flows {
     datagrams: Datagrams,
     /// By stream. As many as there are tunnels.
-    queues: Mutex<HashMap<u64, mpsc::Sender<Bytes>>>,
+    queues: Mutex<HashMap<u64, Queue>>,
 }
 
 impl Flows {
@@ -37,17 +55,20 @@ impl Flows {
     /// A datagram of a stream that nobody knows is of one that has ended, or not begun (RFC 9297 section 2.1): it is dropped.
     fn deliver(&self, stream: u64, datagram: Bytes) {
         let queue = self.queues.lock().unwrap_or_else(PoisonError::into_inner).get(&stream).cloned();
-        if let Some(queue) = queue {
-            let _ = queue.try_send(datagram);
+        if let Some(Queue { sender, dropped }) = queue
+            && let Err(TrySendError::Full(datagram)) = sender.try_send(datagram)
+        {
+            dropped(&datagram);
         }
     }
 
-    /// Takes part with a stream, until both are dropped.
-    pub(crate) fn open(self: &Arc<Self>, stream: StreamId) -> (FlowSender, FlowReceiver) {
-        let (sender, queue) = mpsc::channel(QUEUE);
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.into_inner(), sender);
+    /// Takes part with a stream, until both are dropped. `dropped` hears of datagrams that nobody reads in time.
+    pub(crate) fn open(self: &Arc<Self>, stream: StreamId, dropped: Dropped) -> (FlowSender, FlowReceiver) {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let queue = Queue { sender, dropped: Arc::new(dropped) };
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.into_inner(), queue);
         let flow = FlowSender { flows: self.clone(), stream };
-        (flow.clone(), FlowReceiver { flow, queue })
+        (flow.clone(), FlowReceiver { flow, queue: receiver })
     }
 }
 

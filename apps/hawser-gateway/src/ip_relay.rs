@@ -19,8 +19,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::datagrams;
-use crate::flows::{FlowReceiver, FlowSender};
+use crate::flows::{Dropped, FlowReceiver, FlowSender};
 use crate::halves::{Incoming, Outgoing};
+use crate::traffic::{Kind, Traffic, Waiting};
 use crate::twice::{self, Twice};
 
 /// Packets too large for a datagram that wait for the stream; what comes beyond them is dropped, as on any full link.
@@ -65,6 +66,15 @@ pub(crate) fn takes_numbers(headers: &HeaderMap) -> bool {
     headers.get(order::FIELD).is_some_and(|value| value == order::FIELD_VALUE)
 }
 
+/// Takes note of datagrams that were dropped before they were read.
+pub(crate) fn dropped(traffic: &Traffic) -> Dropped {
+    let traffic = traffic.clone();
+    Box::new(move |datagram| {
+        let numbered = order::read(datagram.clone());
+        traffic.dropped(numbered.map_or(Kind::Bulk, |numbered| numbered.verdict.class.into()));
+    })
+}
+
 /// Sends into a tunnel. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct IpSender {
@@ -73,6 +83,7 @@ pub(crate) struct IpSender {
     /// Where real-time packets go, if the peer takes numbered ones.
     twice: Option<Arc<Mutex<Twice>>>,
     connection: Connection,
+    traffic: Traffic,
 }
 
 impl IpSender {
@@ -82,35 +93,42 @@ impl IpSender {
         flow: FlowSender,
         connection: Connection,
         numbers: bool,
+        traffic: Traffic,
     ) -> (Self, CapsuleWriter<O>) {
         let (capsules, queue) = mpsc::channel(QUEUE);
         let twice = numbers.then(Arc::default);
-        (IpSender { flow, capsules, twice, connection }, CapsuleWriter { outgoing, queue })
+        (IpSender { flow, capsules, twice, connection, traffic }, CapsuleWriter { outgoing, queue })
     }
 
     /// Sends a packet, which may be lost.
     pub(crate) fn send(&self, packet: &[u8], verdict: &Verdict) {
+        let kind = Kind::from(verdict.class);
+        if self.is_sent(packet, verdict) {
+            self.traffic.sent(kind, packet.len());
+        } else {
+            self.traffic.dropped(kind);
+        }
+    }
+
+    /// Whether there was room for it.
+    fn is_sent(&self, packet: &[u8], verdict: &Verdict) -> bool {
         let info = datagrams::info(verdict.class);
-        let Some(twice) = &self.twice else { return self.send_plain(packet, &info) };
+        let Some(twice) = &self.twice else {
+            return self.is_sent_once([&PACKET_CONTEXT, packet], &info);
+        };
         let parts = [&order::header(verdict)[..], packet];
-        if verdict.class == Class::RealTime && self.send_twice(twice, parts) {
-            return;
-        }
-        match self.flow.send_with(parts, &info) {
-            Ok(()) | Err(DatagramError::Full) => {}
-            Err(DatagramError::TooLarge | DatagramError::Unsupported) => self.send_capsule(packet),
-        }
+        (verdict.class == Class::RealTime && self.send_twice(twice, parts)) || self.is_sent_once(parts, &info)
     }
 
-    fn send_plain(&self, packet: &[u8], info: &DatagramInfo) {
-        match self.flow.send_with([&PACKET_CONTEXT, packet], info) {
-            Ok(()) | Err(DatagramError::Full) => {}
-            Err(DatagramError::TooLarge | DatagramError::Unsupported) => self.send_capsule(packet),
+    fn is_sent_once(&self, parts: [&[u8]; 2], info: &DatagramInfo) -> bool {
+        match self.flow.send_with(parts, info) {
+            Ok(()) => true,
+            Err(DatagramError::Full) => false,
+            Err(DatagramError::TooLarge | DatagramError::Unsupported) => {
+                let capsule = capsule::encode(DATAGRAM, &udp::encode(parts[1]));
+                self.capsules.try_send(capsule).is_ok()
+            }
         }
-    }
-
-    fn send_capsule(&self, packet: &[u8]) {
-        let _ = self.capsules.try_send(capsule::encode(DATAGRAM, &udp::encode(packet)));
     }
 
     /// Whether a packet is on its way over two paths, or at least one of them.
@@ -172,10 +190,12 @@ pub(crate) struct IpReceiver<I> {
     /// Where numbered packets wait for those before them.
     reorder: Option<Reorder>,
     started: Instant,
+    traffic: Traffic,
+    waiting: Waiting,
 }
 
 impl<I: Incoming> IpReceiver<I> {
-    pub(crate) fn new(incoming: I, flow: FlowReceiver, numbers: bool) -> Self {
+    pub(crate) fn new(incoming: I, flow: FlowReceiver, numbers: bool, traffic: Traffic) -> Self {
         let kinds = &[DATAGRAM, ip::ADDRESS_ASSIGN, ip::ADDRESS_REQUEST, ip::ROUTE_ADVERTISEMENT];
         let capsules = Capsules::new(kinds, MAX_CAPSULE);
         IpReceiver {
@@ -184,6 +204,8 @@ impl<I: Incoming> IpReceiver<I> {
             flow,
             reorder: numbers.then(Reorder::default),
             started: Instant::now(),
+            waiting: traffic.waiting(Kind::Bulk),
+            traffic,
         }
     }
 
@@ -195,6 +217,9 @@ impl<I: Incoming> IpReceiver<I> {
         loop {
             while let Some(capsule) = self.capsules.next()? {
                 if let Some(event) = Self::read(capsule)? {
+                    if let IpEvent::Packet(packet) = &event {
+                        self.traffic.received(Kind::Bulk, packet.len());
+                    }
                     return Ok(Some(event));
                 }
             }
@@ -219,6 +244,7 @@ impl<I: Incoming> IpReceiver<I> {
                 () = until(self.started, release) => {
                     if let Some(reorder) = &mut self.reorder {
                         reorder.release(self.started.elapsed());
+                        self.waiting.set(reorder.held());
                     }
                 }
             }
@@ -230,10 +256,21 @@ impl<I: Incoming> IpReceiver<I> {
         if let Some(reorder) = &mut self.reorder
             && let Some(numbered) = order::read(datagram.clone())
         {
+            let (class, bytes) = (numbered.verdict.class, numbered.packet.len());
             reorder.push(self.started.elapsed(), numbered);
-            return Ok(reorder.pop());
+            self.waiting.set(reorder.held());
+            let next = reorder.pop();
+            // Of a real-time packet the second copy is none.
+            if class == Class::Bulk || next.is_some() {
+                self.traffic.received(class.into(), bytes);
+            }
+            return Ok(next);
         }
-        Ok(udp::decode(datagram)?)
+        let packet = udp::decode(datagram)?;
+        if let Some(packet) = &packet {
+            self.traffic.received(Kind::Bulk, packet.len());
+        }
+        Ok(packet)
     }
 
     fn read(Capsule { kind, value }: Capsule) -> Result<Option<IpEvent>, IpError> {

@@ -14,12 +14,16 @@ use h3::error::{Code, StreamError};
 use socket2::SockRef;
 use tokio::net::TcpStream;
 
+use crate::gather::{BLOCK, Gather, Pace, Pieces};
 use crate::halves::{Incoming, Outgoing};
+use crate::meter::{Direction, Meter, UsedUp};
+use crate::traffic::Flow;
 
-/// Bytes read from TCP at a time.
-const BLOCK: usize = 64 << 10;
 /// How often in the idle time it is looked whether anything moved.
 const LOOKS: u32 = 4;
+
+/// No more may pass.
+const USED_UP: Broken = Broken::Cancelled("the user's volume is used up");
 
 /// What a relay did.
 #[derive(Debug)]
@@ -49,18 +53,28 @@ pub(crate) enum Broken {
     Cancelled(&'static str),
 }
 
-/// Relays until both halves have ended or one breaks. `cancelled` breaks it off when it ends.
+/// Relays until both halves have ended or one breaks, as fast as the meter lets it, for which the stream leads to the client.
+/// `cancelled` breaks it off when it ends; what moves is counted for `flow`.
 pub(crate) async fn relay(
     tcp: TcpStream,
-    mut outgoing: impl Outgoing,
-    mut incoming: impl Incoming,
+    (mut outgoing, mut incoming): (impl Outgoing, impl Incoming),
+    flow: &Flow,
     idle: Duration,
+    meter: &Meter,
     cancelled: impl Future<Output = &'static str> + Send,
 ) -> Relayed {
     let (to_stream, to_tcp) = (AtomicU64::new(0), AtomicU64::new(0));
     let both = async {
-        let out = to_the_stream(&tcp, &mut outgoing, &to_stream);
-        let back = to_the_socket(&tcp, &mut incoming, &to_tcp);
+        let sent = |bytes| {
+            to_stream.fetch_add(bytes as u64, Ordering::Relaxed);
+            flow.sent(bytes);
+        };
+        let received = |bytes| {
+            to_tcp.fetch_add(bytes as u64, Ordering::Relaxed);
+            flow.received(bytes);
+        };
+        let out = to_the_stream(&tcp, &mut outgoing, sent, meter);
+        let back = to_the_socket(&tcp, &mut incoming, received, meter);
         tokio::try_join!(out, back).err()
     };
     let broken = tokio::select! {
@@ -86,19 +100,26 @@ pub(crate) async fn relay(
 async fn to_the_stream(
     tcp: &TcpStream,
     outgoing: &mut impl Outgoing,
-    count: &AtomicU64,
+    count: impl Fn(usize),
+    meter: &Meter,
 ) -> Result<(), Broken> {
+    let (mut pace, mut is_behind) = (Pace::new(), false);
     loop {
         tcp.readable().await.map_err(Broken::Tcp)?;
+        if !is_behind {
+            pace.step().await;
+        }
         // Not before there is something: tunnels that wait hold no buffer.
         let mut buffer = BytesMut::with_capacity(BLOCK);
         match tcp.try_read_buf(&mut buffer) {
             Ok(0) => return outgoing.finish().await.map_err(Broken::Stream),
             Ok(read) => {
-                count.fetch_add(read as u64, Ordering::Relaxed);
+                is_behind = read >= BLOCK;
+                count(read);
+                meter.pass(Direction::Down, read).await.map_err(|UsedUp| USED_UP)?;
                 outgoing.send(compact(buffer)).await.map_err(Broken::Stream)?;
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => is_behind = true,
             Err(error) => return Err(Broken::Tcp(error)),
         }
     }
@@ -112,16 +133,18 @@ fn compact(buffer: BytesMut) -> Bytes {
 async fn to_the_socket(
     tcp: &TcpStream,
     incoming: &mut impl Incoming,
-    count: &AtomicU64,
+    count: impl Fn(usize),
+    meter: &Meter,
 ) -> Result<(), Broken> {
-    while let Some(data) = incoming.receive().await.map_err(Broken::Stream)? {
-        let mut rest = &data[..];
-        while !rest.is_empty() {
+    let (mut gather, mut pieces) = (Gather::new(incoming), Pieces::default());
+    while gather.receive(&mut pieces).await.map_err(Broken::Stream)? {
+        meter.pass(Direction::Up, pieces.len()).await.map_err(|UsedUp| USED_UP)?;
+        while !pieces.is_empty() {
             tcp.writable().await.map_err(Broken::Tcp)?;
-            match tcp.try_write(rest) {
+            match tcp.try_write_vectored(&pieces.slices()) {
                 Ok(written) => {
-                    count.fetch_add(written as u64, Ordering::Relaxed);
-                    rest = &rest[written..];
+                    count(written);
+                    pieces.advance(written);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(Broken::Tcp(error)),

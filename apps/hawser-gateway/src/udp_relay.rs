@@ -1,5 +1,7 @@
 //! UDP payloads over a request: in HTTP Datagrams where they fit a packet, else in capsules on the stream (RFC 9298).
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use hawser_masque::capsule::{self, CapsuleError, Capsules, DATAGRAM};
@@ -7,6 +9,7 @@ use hawser_masque::udp::{self, MAX_DATAGRAM};
 
 use crate::flows::{FlowReceiver, FlowSender};
 use crate::halves::{Incoming, Outgoing};
+use crate::traffic::Flow;
 
 /// Why no more payloads come.
 #[derive(Debug, thiserror::Error)]
@@ -27,11 +30,12 @@ pub(crate) enum PacketError {
 pub(crate) struct PacketSender<O> {
     outgoing: O,
     flow: FlowSender,
+    counted: Arc<Flow>,
 }
 
 impl<O: Outgoing> PacketSender<O> {
-    pub(crate) fn new(outgoing: O, flow: FlowSender) -> Self {
-        PacketSender { outgoing, flow }
+    pub(crate) fn new(outgoing: O, flow: FlowSender, counted: Arc<Flow>) -> Self {
+        PacketSender { outgoing, flow, counted }
     }
 
     /// Sends one. Waits only where it fits no packet and the stream is full.
@@ -40,6 +44,7 @@ impl<O: Outgoing> PacketSender<O> {
     /// When the stream has ended.
     pub(crate) async fn send(&mut self, payload: &[u8]) -> Result<(), StreamError> {
         let datagram = udp::encode(payload);
+        self.counted.sent(payload.len());
         match self.flow.send(&datagram) {
             Ok(()) => Ok(()),
             Err(_) => self.outgoing.send(capsule::encode(DATAGRAM, &datagram)).await,
@@ -63,11 +68,13 @@ pub(crate) struct PacketReceiver<I> {
     incoming: I,
     capsules: Capsules,
     flow: FlowReceiver,
+    counted: Arc<Flow>,
 }
 
 impl<I: Incoming> PacketReceiver<I> {
-    pub(crate) fn new(incoming: I, flow: FlowReceiver) -> Self {
-        PacketReceiver { incoming, capsules: Capsules::new(&[DATAGRAM], MAX_DATAGRAM + 8), flow }
+    pub(crate) fn new(incoming: I, flow: FlowReceiver, counted: Arc<Flow>) -> Self {
+        let capsules = Capsules::new(&[DATAGRAM], MAX_DATAGRAM + 8);
+        PacketReceiver { incoming, capsules, flow, counted }
     }
 
     /// The next one; `None` when the peer has ended the tunnel. Nothing is lost when this is not waited for to its end.
@@ -78,6 +85,7 @@ impl<I: Incoming> PacketReceiver<I> {
         loop {
             while let Some(capsule) = self.capsules.next()? {
                 if let Some(payload) = udp::decode(capsule.value)? {
+                    self.counted.received(payload.len());
                     return Ok(Some(payload));
                 }
             }
@@ -91,6 +99,7 @@ impl<I: Incoming> PacketReceiver<I> {
                 },
                 datagram = self.flow.receive() => {
                     if let Some(payload) = udp::decode(datagram)? {
+                        self.counted.received(payload.len());
                         return Ok(Some(payload));
                     }
                 }

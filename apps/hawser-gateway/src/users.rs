@@ -18,6 +18,8 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::grants::{Grants, ListenRule};
+
 /// Most bytes of a user's name.
 const MAX_NAME: usize = 64;
 /// Most bytes of a file of users: some 100,000 of them.
@@ -77,8 +79,17 @@ impl fmt::Debug for Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyHash([u8; 32]);
 
+/// What is kept of a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Of the key.
+    pub hash: KeyHash,
+    /// What the user may.
+    pub grants: Grants,
+}
+
 /// Users by name.
-pub type Users = BTreeMap<String, KeyHash>;
+pub type Users = BTreeMap<String, Account>;
 
 /// Why users cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -131,6 +142,20 @@ struct Content {
 struct Entry {
     /// SHA-256 of the key, in hexadecimal digits.
     key_sha256: String,
+    /// As in [`Grants`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    listen: Vec<ListenRule>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rate: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    volume: Option<u64>,
+}
+
+impl Entry {
+    fn new(account: Account) -> Self {
+        let Grants { listen, rate, volume } = account.grants;
+        Entry { key_sha256: hex::encode(account.hash.0), listen, rate, volume }
+    }
 }
 
 /// A file of users.
@@ -191,7 +216,8 @@ impl UserFile {
             let mut hash = [0; 32];
             hex::decode_to_slice(&entry.key_sha256, &mut hash)
                 .map_err(|_| malformed(format!("user {name:?}: key_sha256 is not 64 hexadecimal digits")))?;
-            users.insert(name, KeyHash(hash));
+            let grants = Grants { listen: entry.listen, rate: entry.rate, volume: entry.volume };
+            users.insert(name, Account { hash: KeyHash(hash), grants });
         }
         Ok(users)
     }
@@ -201,13 +227,34 @@ impl UserFile {
     /// # Errors
     /// [`UsersError`].
     pub fn add(&self, name: &str) -> Result<Key, UsersError> {
+        self.add_with(name, Grants::default())
+    }
+
+    /// Adds a user who may all this and returns the key, which is kept nowhere.
+    ///
+    /// # Errors
+    /// [`UsersError`].
+    pub fn add_with(&self, name: &str, grants: Grants) -> Result<Key, UsersError> {
         check_name(name)?;
         let key = Key::random();
-        self.change(|users| match users.insert(name.to_owned(), key.hash()) {
+        let account = Account { hash: key.hash(), grants };
+        self.change(|users| match users.insert(name.to_owned(), account) {
             None => Ok(()),
             Some(_) => Err(UsersError::Exists(name.to_owned())),
         })?;
         Ok(key)
+    }
+
+    /// Changes what a user may.
+    ///
+    /// # Errors
+    /// [`UsersError`].
+    pub fn grant(&self, name: &str, change: impl FnOnce(&mut Grants)) -> Result<(), UsersError> {
+        self.change(|users| {
+            let account = users.get_mut(name).ok_or_else(|| UsersError::Unknown(name.to_owned()))?;
+            change(&mut account.grants);
+            Ok(())
+        })
     }
 
     /// Removes a user.
@@ -231,7 +278,7 @@ impl UserFile {
         let _lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, errno)| failed(errno.into()))?;
         let mut users = self.read()?;
         change(&mut users)?;
-        let entry = |(name, hash): (String, KeyHash)| (name, Entry { key_sha256: hex::encode(hash.0) });
+        let entry = |(name, account): (String, Account)| (name, Entry::new(account));
         let content = Content { user: users.into_iter().map(entry).collect() };
         let text = toml::to_string(&content).map_err(|error| failed(io::Error::other(error)))?;
         let draft = self.path.with_extension("draft");
@@ -270,12 +317,25 @@ mod tests {
         let (alice, bob) = (file.add("alice").unwrap(), file.add("bob@example").unwrap());
         assert_ne!(before, file.version());
         let users = file.read().unwrap();
-        assert_eq!(users["alice"], alice.hash());
-        assert_eq!(users["bob@example"], bob.hash());
+        assert_eq!(users["alice"].hash, alice.hash());
+        assert_eq!(users["bob@example"].hash, bob.hash());
         assert!(matches!(file.add("alice"), Err(UsersError::Exists(_))));
         file.remove("alice").unwrap();
         assert_eq!(file.read().unwrap().len(), 1);
         assert!(matches!(file.remove("alice"), Err(UsersError::Unknown(_))));
+    }
+
+    #[test]
+    fn what_a_user_may_is_kept_and_changed() {
+        let (_folder, file) = file();
+        let grants =
+            Grants { listen: vec!["8000-8099".parse().unwrap()], rate: Some(50_000_000), volume: None };
+        file.add_with("alice", grants.clone()).unwrap();
+        assert_eq!(file.read().unwrap()["alice"].grants, grants);
+        file.grant("alice", |grants| (grants.rate, grants.volume) = (None, Some(1 << 30))).unwrap();
+        let read = file.read().unwrap()["alice"].grants.clone();
+        assert_eq!((read.listen, read.rate, read.volume), (grants.listen, None, Some(1 << 30)));
+        assert!(matches!(file.grant("bob", |_| {}), Err(UsersError::Unknown(_))));
     }
 
     #[test]

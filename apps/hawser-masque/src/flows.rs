@@ -59,6 +59,8 @@ struct Flow {
     before: u64,
     last: Duration,
     id: u16,
+    /// What the last packet wanted.
+    class: Class,
     /// Packets so far: real-time, bulk.
     sent: [u32; 2],
 }
@@ -102,7 +104,15 @@ impl FlowTable {
         let flow = self.flows.entry(key).or_insert_with(|| {
             let id = *next_id;
             *next_id = next_id.wrapping_add(1);
-            Flow { window_began: now, bytes: 0, before: 0, last: now, id, sent: [0; 2] }
+            Flow {
+                window_began: now,
+                bytes: 0,
+                before: 0,
+                last: now,
+                id,
+                class: Class::RealTime,
+                sent: [0; 2],
+            }
         });
         flow.note(now, bytes.len() as u64);
         let is_marked = EXPEDITED.contains(&(packet.traffic_class >> 2));
@@ -111,6 +121,7 @@ impl FlowTable {
             [sent, _] if is_marked || is_light => (Class::RealTime, sent),
             [_, sent] => (Class::Bulk, sent),
         };
+        flow.class = class;
         let number = *sent;
         *sent = sent.wrapping_add(1);
         Verdict { class, flow: flow.id, number }
@@ -123,6 +134,15 @@ impl FlowTable {
         if self.flows.len() > MAX_FLOWS / 2 {
             self.flows.clear();
         }
+    }
+
+    /// Flows that sent something in the last half minute: real-time, bulk.
+    pub fn active(&self, now: Duration) -> [u64; 2] {
+        let active = self.flows.values().filter(|flow| now.saturating_sub(flow.last) < IDLE);
+        active.fold([0, 0], |[real_time, bulk], flow| match flow.class {
+            Class::RealTime => [real_time + 1, bulk],
+            Class::Bulk => [real_time, bulk + 1],
+        })
     }
 
     /// Flows that are remembered.
@@ -174,6 +194,8 @@ mod tests {
         assert_eq!(late, 0);
         assert!(bulk > 1_950, "{bulk}");
         assert_eq!(table.len(), 2);
+        assert_eq!(table.active(Duration::from_secs(2)), [1, 1]);
+        assert_eq!(table.active(Duration::from_secs(40)), [0, 0]);
     }
 
     #[test]

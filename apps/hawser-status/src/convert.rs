@@ -190,6 +190,7 @@ pub(crate) fn budget(cap: &CapUse) -> Budget {
     Budget {
         cap_bytes: cap.cap.bytes,
         used_bytes: cap.used,
+        left_bytes: cap.cap.bytes.saturating_sub(cap.used),
         period_s: cap.cap.period.as_secs(),
         resting: cap.rests.is_some(),
     }

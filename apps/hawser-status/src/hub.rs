@@ -12,8 +12,10 @@ use crate::history::{History, Moment};
 use crate::model::{Event, Program, Status, VERSION};
 use crate::sampler::{Sampler, Watched};
 
-/// How often it is looked while nobody watches, so that events and rates are known to those who come.
+/// How often it is looked while nobody watches, so that events and rates are known to those who come; with a history that is kept,
+/// and without.
 const BACKGROUND: Duration = Duration::from_secs(1);
+const UNWATCHED: Duration = Duration::from_secs(2);
 /// With more connections than this nobody looks unasked, and those who watch see a look a second.
 const MANY_CONNECTIONS: u64 = 64;
 /// How far apart looks are with many connections.
@@ -168,7 +170,7 @@ impl Hub {
 
     /// The status with rates that are of the last moments, also where nobody has looked for a while.
     pub async fn settled(&self) -> Arc<Status> {
-        let is_recent = |(at, _): &(Instant, Arc<Status>)| at.elapsed() < BACKGROUND * 3 / 2;
+        let is_recent = |(at, _): &(Instant, Arc<Status>)| at.elapsed() < UNWATCHED * 5 / 4;
         if !lock(&self.0.looks).last.as_ref().is_some_and(is_recent) {
             self.look(Duration::ZERO);
             tokio::time::sleep(FIRST_RATES).await;
@@ -210,7 +212,7 @@ impl Hub {
     }
 }
 
-/// Looks once a second, as long as the hub lives.
+/// Looks now and then, as long as the hub lives.
 async fn look_now_and_then(hub: Weak<Inner>) {
     let mut ticks = tokio::time::interval(BACKGROUND);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -221,7 +223,7 @@ async fn look_now_and_then(hub: Weak<Inner>) {
         let open: usize = hub.watched().iter().map(|watched| watched.endpoint.open_connections()).sum();
         let keeps = lock(&hub.0.looks).history.is_some();
         if keeps || open as u64 <= MANY_CONNECTIONS {
-            hub.look(BACKGROUND / 2);
+            hub.look(if keeps { BACKGROUND / 2 } else { UNWATCHED - BACKGROUND / 2 });
         }
     }
 }

@@ -5,7 +5,7 @@
 //! nothing else: the control socket ([`control`]), the views that attach to it, metrics and the web page ([`web`]).
 //!
 //! Looking takes the lock of one connection after the other for some microseconds. Nothing is counted for it per packet, and while
-//! nobody looks it happens once a second, or with many connections not at all.
+//! nobody looks it happens every two seconds, or with many connections not at all.
 
 mod classic;
 pub mod control;
@@ -17,9 +17,11 @@ pub mod local_http;
 pub mod metrics;
 pub mod model;
 mod sampler;
+mod silence;
 mod steer;
 mod text;
 pub mod web;
+mod wireless;
 
 pub use history::{Moment, Point, series};
 pub use hub::{Addition, Drain, Hub};

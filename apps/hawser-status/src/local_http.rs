@@ -19,6 +19,8 @@ pub struct Request {
     pub method: String,
     /// Without what stands behind a `?`.
     pub path: String,
+    /// What stands behind it; empty without one.
+    pub query: String,
     /// The fields `Host`.
     hosts: Vec<String>,
     /// The fields `Accept`.
@@ -88,7 +90,8 @@ fn parse(head: &str) -> Option<Request> {
     };
     Some(Request {
         method: method.to_owned(),
-        path: path.split('?').next().unwrap_or_default().to_owned(),
+        path: path.split_once('?').map_or(path, |(path, _)| path).to_owned(),
+        query: path.split_once('?').map_or("", |(_, query)| query).to_owned(),
         hosts: values("host"),
         accepts: values("accept"),
     })
@@ -151,7 +154,7 @@ mod tests {
         ] {
             let request = asked(&format!("host: {host}"));
             assert!(request.is_for_this_machine(), "{host}");
-            assert_eq!(request.path, "/state");
+            assert_eq!((request.path.as_str(), request.query.as_str()), ("/state", "x"));
         }
         for host in [
             "evil.example",

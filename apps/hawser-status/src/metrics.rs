@@ -3,6 +3,8 @@
 //! Series are bounded by what the program's owner decides: links of this machine, users of the file, classes, roles. What a peer
 //! says or is called is no label, so that strangers cannot create series.
 
+mod applications;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::classic;
-use crate::model::{Link, LinkUsage, Path, PathState, Status};
+use crate::model::{LimitedBy, Link, LinkUsage, Path, PathState, Status};
 
 /// The media type of the text.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -93,7 +95,7 @@ impl Collector for Snapshot {
         link_counters(&mut encoder, status)?;
         link_gauges(&mut encoder, status)?;
         radio(&mut encoder, status)?;
-        applications(&mut encoder, status)
+        applications::encode(&mut encoder, status)
     }
 }
 
@@ -128,6 +130,20 @@ fn totals(encoder: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
             totals.packets_spuriously_lost,
         ),
         ("path_silences", "Times that paths fell silent with data outstanding", None, totals.times_suspect),
+        ("stream_sent", "Of streams, sent for the first time", Some(Unit::Bytes), totals.stream_bytes_sent),
+        (
+            "stream_retransmitted",
+            "Of streams, sent again",
+            Some(Unit::Bytes),
+            totals.stream_bytes_retransmitted,
+        ),
+        (
+            "stream_copied",
+            "Of streams, sent as copies on another path",
+            Some(Unit::Bytes),
+            totals.stream_bytes_copied,
+        ),
+        ("repair_symbols_sent", "Repair symbols sent", None, totals.repair_symbols_sent),
     ];
     for (name, help, unit, value) in counters {
         counter(encoder, Family { name, help, unit, series: single(value) })?;
@@ -244,7 +260,20 @@ fn link_gauges(encoder: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Res
     ];
     families
         .into_iter()
-        .try_for_each(|(name, help, unit, series)| gauge(encoder, Family { name, help, unit, series }))
+        .try_for_each(|(name, help, unit, series)| gauge(encoder, Family { name, help, unit, series }))?;
+    let series =
+        status.links.iter().filter_map(|link| Some((link, path_of(status, link)?))).flat_map(reasons);
+    let help = "Why the sender of the link's busiest path last stopped";
+    gauge(encoder, Family { name: "link_limited", help, unit: None, series: series.collect() })
+}
+
+/// A series for each reason: 1 for the one that holds.
+fn reasons((link, path): (&Link, &Path)) -> Vec<(Labels, f64)> {
+    let series = |(by, word): (LimitedBy, &str)| {
+        let labels = vec![("link", link.name.clone()), ("by", word.to_owned())];
+        (labels, f64::from(u8::from(path.limited_by == by)))
+    };
+    LimitedBy::ALL.into_iter().map(|by| series((by, by.word()))).collect()
 }
 
 fn radio(encoder: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
@@ -273,55 +302,10 @@ fn radio(encoder: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     )
 }
 
-fn applications(encoder: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
-    let users = status.users.iter().map(|user| (vec![("user", user.name.clone())], user.tunnels as f64));
-    let help = "Tunnels that a user has open";
-    gauge(encoder, Family { name: "user_tunnels", help, unit: None, series: users.collect() })?;
-    let classes = |value: fn(&crate::model::FlowClass) -> u64| {
-        status.classes.iter().map(|class| (vec![("class", class.name.clone())], value(class))).collect()
-    };
-    let series = classes(|class| class.bytes_sent);
-    counter(
-        encoder,
-        Family { name: "class_sent", help: "Sent of a class", unit: Some(Unit::Bytes), series },
-    )?;
-    let series = classes(|class| class.bytes_received);
-    counter(
-        encoder,
-        Family { name: "class_received", help: "Received of a class", unit: Some(Unit::Bytes), series },
-    )?;
-    let series = classes(|class| class.dropped);
-    counter(encoder, Family { name: "class_dropped", help: "Dropped of a class", unit: None, series })?;
-    let streams = |value: fn(&crate::model::LiveStream) -> u64| {
-        let of = |(number, stream): (usize, &crate::model::LiveStream)| {
-            (vec![("stream", number.to_string())], value(stream))
-        };
-        status.streams.iter().enumerate().map(of).collect()
-    };
-    let series = streams(|stream| stream.frames);
-    counter(encoder, Family { name: "live_frames", help: "Frames of a live stream", unit: None, series })?;
-    let series = streams(|stream| stream.padded_frames);
-    counter(
-        encoder,
-        Family {
-            name: "live_padded_frames",
-            help: "Frames some of whose bytes did not come",
-            unit: None,
-            series,
-        },
-    )?;
-    let of = |(number, stream): (usize, &crate::model::LiveStream)| {
-        Some((vec![("stream", number.to_string())], stream.delay_ms? / 1e3))
-    };
-    let series = status.streams.iter().enumerate().filter_map(of).collect();
-    let help = "Mean delay from the encoder to here";
-    gauge(encoder, Family { name: "live_delay", help, unit: Some(Unit::Seconds), series })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Connection, Totals, User};
+    use crate::model::{Connection, FlowClass, Totals, User};
 
     #[test]
     fn metrics_have_conventional_names_and_end_as_openmetrics_does() {
@@ -341,6 +325,8 @@ mod tests {
             "hawser_link_sent_bytes_total{link=\"wlan0\"} 5",
             "hawser_link_smoothed_rtt_seconds{link=\"wlan0\"} 0.025",
             "hawser_link_loss_ratio{link=\"wlan0\"} 0.5",
+            "hawser_link_limited{link=\"wlan0\",by=\"nothing\"} 1.0",
+            "hawser_link_limited{link=\"wlan0\",by=\"pacing\"} 0.0",
             "hawser_paths{state=\"active\"} 2.0",
             "hawser_user_tunnels{user=\"al\\\"ice\\\\\"} 2.0",
             "# UNIT hawser_sent_bytes bytes",
@@ -362,6 +348,7 @@ mod tests {
             links: vec![Link { name: "wlan0".to_owned(), budget, ..Link::default() }],
             connections: vec![Connection { paths: vec![path], ..Connection::default() }],
             users: vec![User { name: "alice".to_owned(), ..User::default() }],
+            classes: vec![FlowClass { name: "tcp".to_owned(), ..FlowClass::default() }],
             ..Status::default()
         };
         let text = text(Arc::new(status)).unwrap();

@@ -4,9 +4,17 @@
 //! known is absent in JSON. Readers must ignore fields that they do not know; [`VERSION`] rises when a field changes its meaning
 //! or goes.
 
+mod applications;
+mod event;
+mod path;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+pub use self::applications::{FlowClass, LiveStream, MAX_USER_LINKS, User, UserLink};
+pub use self::event::{Event, EventKind};
+pub use self::path::{Figure, LimitedBy, Path, PathState};
 
 /// The version of [`Status`] and [`Event`].
 pub const VERSION: u32 = 1;
@@ -80,6 +88,18 @@ pub struct Totals {
     pub packets_spuriously_lost: u64,
     /// Times that paths fell silent with data outstanding.
     pub times_suspect: u64,
+    /// Bytes of streams sent for the first time.
+    #[serde(default)]
+    pub stream_bytes_sent: u64,
+    /// Sent again.
+    #[serde(default)]
+    pub stream_bytes_retransmitted: u64,
+    /// Sent as copies on another path.
+    #[serde(default)]
+    pub stream_bytes_copied: u64,
+    /// Repair symbols sent (a number).
+    #[serde(default)]
+    pub repair_symbols_sent: u64,
     /// Now.
     pub rate_sent_bps: f64,
     /// Now.
@@ -175,6 +195,9 @@ pub struct Budget {
     pub cap_bytes: u64,
     /// Of these, used in the period that runs.
     pub used_bytes: u64,
+    /// And left.
+    #[serde(default)]
+    pub left_bytes: u64,
     /// Length of a period in seconds.
     pub period_s: u64,
     /// Whether nothing more goes over the link before the next period.
@@ -289,280 +312,7 @@ pub struct Carried {
     pub bytes_received: u64,
 }
 
-/// A path of a connection.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Path {
-    /// Its number on the wire.
-    pub id: u32,
-    /// Link, or address of the peer at a server.
-    pub name: String,
-    /// Local address.
-    pub local: String,
-    /// Remote address.
-    pub remote: String,
-    /// Where it stands in its life.
-    pub state: PathState,
-    /// Whether it is used only when no other path works.
-    pub backup: bool,
-    /// Bytes sent.
-    pub bytes_sent: u64,
-    /// Bytes received.
-    pub bytes_received: u64,
-    /// Now.
-    pub rate_sent_bps: f64,
-    /// Now.
-    pub rate_received_bps: f64,
-    /// Newest round-trip time.
-    pub rtt_ms: f64,
-    /// Smoothed.
-    pub smoothed_rtt_ms: f64,
-    /// Smallest.
-    pub min_rtt_ms: f64,
-    /// Mean deviation.
-    pub rtt_variance_ms: f64,
-    /// One-way delay to the peer, with an offset that is unknown and the same for all paths of the connection.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub one_way_ms: Option<f64>,
-    /// Lost share of about the last thousand packets.
-    pub loss: f64,
-    /// Packets sent.
-    pub packets_sent: u64,
-    /// Packets declared lost.
-    pub packets_lost: u64,
-    /// Of these, acknowledged after all.
-    pub packets_spuriously_lost: u64,
-    /// A packet counts as lost when one sent so many numbers later is acknowledged; none on a path that reorders, where time tells.
-    pub reordering_packets: Option<u64>,
-    /// Congestion window in bytes.
-    pub window_bytes: u64,
-    /// Bytes in flight.
-    pub in_flight_bytes: u64,
-    /// Estimate of what stands in queues of the network: what is in flight beyond delivery rate times smallest round-trip time.
-    pub queue_bytes: u64,
-    /// The same in time: smoothed beyond smallest round-trip time.
-    pub queue_ms: f64,
-    /// Recent delivery rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delivery_bps: Option<f64>,
-    /// Rate of the pacer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pacing_bps: Option<f64>,
-    /// Why the sender last stopped.
-    pub limited_by: LimitedBy,
-    /// Whether the controller is in slow start.
-    pub slow_start: bool,
-    /// Congestion controller.
-    pub controller: String,
-    /// What the controller says of itself.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub figures: BTreeMap<String, Figure>,
-    /// Reductions of the window.
-    pub congestion_events: u64,
-    /// Congestion marks (ECN) that the peer reported.
-    pub congestion_marks: u64,
-    /// Bytes of copies that wait for it.
-    pub copies_queued_bytes: u64,
-    /// Datagram size in use.
-    pub mtu: u16,
-    /// Probe timeouts.
-    pub probe_timeouts: u64,
-    /// Times it fell silent with data outstanding.
-    pub times_suspect: u64,
-    /// How long nothing has arrived on it; absent before the first datagram.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silent_ms: Option<f64>,
-    /// Whether it brought data until a moment ago, and brings nothing while other paths of the connection do. An end that only
-    /// receives has nothing outstanding by which a path could be [`PathState::Suspect`].
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub stalled: bool,
-}
-
-impl Path {
-    /// Whether nothing comes over it although something should.
-    pub fn is_silent(&self) -> bool {
-        self.stalled || self.state == PathState::Suspect
-    }
-}
-
-/// Where a path stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PathState {
-    /// Opened, and not answered yet.
-    Validating,
-    /// Usable.
-    #[default]
-    Active,
-    /// Silent although data is outstanding; others carry its data.
-    Suspect,
-}
-
-/// Why a sender stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitedBy {
-    /// It has not stopped.
-    #[default]
-    Nothing,
-    /// Nothing was left to send.
-    Application,
-    /// The scheduler gave the path none of what was queued.
-    Scheduler,
-    /// The peer's flow control.
-    FlowControl,
-    /// The congestion window was full.
-    CongestionWindow,
-    /// The pacer.
-    Pacing,
-    /// The peer's address is not validated.
-    Amplification,
-}
-
-impl LimitedBy {
-    /// Returns the word of JSON and metrics.
-    pub fn word(self) -> &'static str {
-        match self {
-            LimitedBy::Nothing => "nothing",
-            LimitedBy::Application => "application",
-            LimitedBy::Scheduler => "scheduler",
-            LimitedBy::FlowControl => "flow_control",
-            LimitedBy::CongestionWindow => "congestion_window",
-            LimitedBy::Pacing => "pacing",
-            LimitedBy::Amplification => "amplification",
-        }
-    }
-}
-
-/// What a policy says of itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Figure {
-    /// A number; its unit is the end of its name.
-    Number(f64),
-    /// A word.
-    Word(String),
-}
-
-/// Traffic of one class.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FlowClass {
-    /// Its name, such as `interactive`.
-    pub name: String,
-    /// Flows that exist.
-    pub flows: u64,
-    /// Bytes that left.
-    pub bytes_sent: u64,
-    /// Bytes that came.
-    pub bytes_received: u64,
-    /// Packets or messages that wait.
-    pub queued: u64,
-    /// Those that were dropped.
-    pub dropped: u64,
-}
-
-/// A user of a gateway.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct User {
-    /// As in the file of users.
-    pub name: String,
-    /// Tunnels that are open: TCP connections, and targets of UDP.
-    pub tunnels: u64,
-    /// The most that may be.
-    pub most_tunnels: u64,
-    /// Connections on which the user's key was shown, by id.
-    #[serde(default)]
-    pub connections: Vec<String>,
-}
-
-/// A live stream.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LiveStream {
-    /// `publish`, `relay` or `play`.
-    pub role: String,
-    /// Frames so far.
-    pub frames: u64,
-    /// Bytes so far.
-    pub bytes: u64,
-    /// Frames some of whose bytes did not come.
-    pub padded_frames: u64,
-    /// Frames, audio and headers that are missing.
-    pub missing: u64,
-    /// Those that were skipped since a receiver was too slow.
-    pub skipped: u64,
-    /// Players.
-    pub players: u64,
-    /// Mean delay of all frames, from the encoder to here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay_ms: Option<f64>,
-}
-
-/// Something that happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
-    /// Counts events of the program, from 1: a gap shows that some were missed.
-    pub seq: u64,
-    /// When it was seen, in milliseconds since 1970.
-    pub at_unix_ms: u64,
-    /// What.
-    pub kind: EventKind,
-    /// Id of the connection that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connection: Option<String>,
-    /// Path id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<u32>,
-    /// Link or path that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// In words.
-    pub text: String,
-}
-
-/// Kinds of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EventKind {
-    /// A connection began.
-    ConnectionOpened,
-    /// A connection ended.
-    ConnectionClosed,
-    /// A path carries data now.
-    PathOpened,
-    /// A path fell silent with data outstanding.
-    PathSuspect,
-    /// A path brings nothing any more while others do.
-    PathStalled,
-    /// It answers again.
-    PathRecovered,
-    /// A path ended.
-    PathClosed,
-    /// A path is used regularly, or as a backup, from now on.
-    PathUse,
-    /// A link appeared.
-    LinkUp,
-    /// A link went.
-    LinkDown,
-    /// A link is paused, resumed or a backup by order.
-    LinkUse,
-    /// A link is served by something else.
-    Attached,
-    /// A handover is forecast.
-    Handover,
-    /// Another scheduler places data.
-    Scheduler,
-    /// Another congestion controller.
-    Controller,
-    /// A budget is used up, or a new period began.
-    Budget,
-    /// The program stops.
-    Drain,
-}
-
 // Serde asks by reference.
 fn is_zero(count: &u64) -> bool {
     *count == 0
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }

@@ -9,19 +9,11 @@ use hawser_net::{ConnectionObserver, ConnectionSample, ConnectionTotals, Endpoin
 
 use crate::convert;
 use crate::model::{Carried, Connection, Link, Path, Totals};
+use crate::silence::{Look, Silence};
+use crate::wireless::Wireless;
 
 /// Time constant of rates in seconds: a link that stops is seen to have stopped within half a second.
 const RATE_MEMORY: f64 = 0.2;
-/// The same for what a path usually brings.
-const USUAL_MEMORY: f64 = 2.0;
-/// A path that brought so much (bit/s) and nothing for so long (ms, and a few round trips), while others brought something just now,
-/// has stalled.
-const USUAL_LEAST: f64 = 64e3;
-const STALLED_AFTER: f64 = 400.0;
-const JUST_NOW: f64 = 200.0;
-/// A path that used to rest between bursts has stalled when it rests so many times longer, and how long that is remembered in seconds.
-const LONGER_REST: f64 = 5.0;
-const REST_MEMORY: f64 = 20.0;
 /// Connections that a status lists; of more, the busiest.
 pub(crate) const MAX_LISTED: usize = 256;
 /// Links whose sums are kept.
@@ -48,7 +40,7 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 struct Known {
     rates: Rates,
-    paths: HashMap<u32, Rates>,
+    paths: HashMap<u32, KnownPath>,
     /// Whether it was there in the pass that runs.
     present: bool,
 }
@@ -59,34 +51,27 @@ struct Rates {
     counters: (u64, u64),
     sent: f64,
     received: f64,
-    /// Received in the last seconds.
-    usual: f64,
-    /// How long nothing had come at the last look, and the longest such time after which something came, in ms.
-    silent: f64,
-    rest: f64,
 }
 
 impl Rates {
-    /// Takes note of how long nothing has come, before the counters are updated.
-    fn note_silence(&mut self, received: u64, silent: f64, elapsed: Option<f64>) {
-        if received != self.counters.1 {
-            let fade = (-elapsed.unwrap_or_default() / REST_MEMORY).exp();
-            self.rest = (self.rest * fade).max(self.silent).max(silent);
-        }
-        self.silent = silent;
+    /// Returns what was received meanwhile, bit/s; none in the first look.
+    fn update(&mut self, counters: (u64, u64), elapsed: Option<f64>) -> Option<f64> {
+        let before = std::mem::replace(&mut self.counters, counters);
+        let elapsed = elapsed?;
+        let gain = 1.0 - (-elapsed / RATE_MEMORY).exp();
+        let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 * 8.0 / elapsed;
+        let received = rate(counters.1, before.1);
+        self.sent += gain * (rate(counters.0, before.0) - self.sent);
+        self.received += gain * (received - self.received);
+        Some(received)
     }
+}
 
-    fn update(&mut self, counters: (u64, u64), elapsed: Option<f64>) {
-        if let Some(elapsed) = elapsed {
-            let gain = 1.0 - (-elapsed / RATE_MEMORY).exp();
-            let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 * 8.0 / elapsed;
-            self.sent += gain * (rate(counters.0, self.counters.0) - self.sent);
-            let received = rate(counters.1, self.counters.1);
-            self.received += gain * (received - self.received);
-            self.usual += (1.0 - (-elapsed / USUAL_MEMORY).exp()) * (received - self.usual);
-        }
-        self.counters = counters;
-    }
+/// What was known of a path when last looked.
+#[derive(Clone, Copy, Debug, Default)]
+struct KnownPath {
+    rates: Rates,
+    silence: Silence,
 }
 
 /// Bytes sent and received over links, by their names.
@@ -116,6 +101,7 @@ pub(crate) struct Sampler {
     gone_links: LinkBytes,
     /// Names of links that each endpoint has or had.
     names: HashMap<u32, Names>,
+    wireless: Wireless,
     sampled: Option<Instant>,
 }
 
@@ -162,6 +148,9 @@ impl Sampler {
         self.known.retain(|_, known| known.present);
         seen.totals = self.totals(&seen.connections);
         seen.links = self.links(endpoints, &link_rates);
+        for link in &mut seen.links {
+            self.add_signal(link, now);
+        }
         let busy = |connection: &Connection| connection.rate_sent_bps + connection.rate_received_bps;
         seen.connections.sort_by(|a, b| busy(b).total_cmp(&busy(a)));
         seen.left_out = seen.connections.len().saturating_sub(MAX_LISTED) as u64;
@@ -181,6 +170,10 @@ impl Sampler {
             packets_lost: counted.packets_lost,
             packets_spuriously_lost: counted.packets_spuriously_lost,
             times_suspect: counted.times_suspect,
+            stream_bytes_sent: counted.stream_bytes_sent,
+            stream_bytes_retransmitted: counted.stream_bytes_retransmitted,
+            stream_bytes_copied: counted.stream_bytes_copied,
+            repair_symbols_sent: counted.repair_symbols_sent,
             ..Totals::default()
         };
         for connection in connections {
@@ -205,24 +198,40 @@ impl Sampler {
         let mut connection = convert::connection(format!("{endpoint}.{}", observer.number()), &sample);
         connection.rate_sent_bps = known.rates.sent;
         connection.rate_received_bps = known.rates.received;
-        let mut rates = HashMap::with_capacity(sample.paths.len());
+        let mut paths = HashMap::with_capacity(sample.paths.len());
+        let mut arrivals = Vec::with_capacity(sample.paths.len());
         for path in &sample.paths {
             let mut known = known.paths.get(&path.info.id.0).copied().unwrap_or_default();
             let described = convert::path(names.of_path(path), path, sample.now);
-            known.note_silence(path.stats.bytes_received, described.silent_ms.unwrap_or_default(), elapsed);
-            known.update((path.stats.bytes_sent, path.stats.bytes_received), elapsed);
-            rates.insert(path.info.id.0, known);
+            let received = known.rates.update((path.stats.bytes_sent, path.stats.bytes_received), elapsed);
+            arrivals.push(received.unwrap_or_default());
+            paths.insert(path.info.id.0, known);
             connection.paths.push(Path {
-                rate_sent_bps: known.sent,
-                rate_received_bps: known.received,
+                rate_sent_bps: known.rates.sent,
+                rate_received_bps: known.rates.received,
                 ..described
             });
         }
-        mark_stalled(&mut connection.paths, &rates);
-        known.paths = rates;
+        let total: f64 = arrivals.iter().sum();
+        for (path, received) in connection.paths.iter_mut().zip(arrivals) {
+            let (Some(known), Some(elapsed)) = (paths.get_mut(&path.id), elapsed) else { continue };
+            let others = total - received;
+            known.silence.note(&Look { elapsed, received, others, smoothed_rtt_ms: path.smoothed_rtt_ms });
+            path.stalled = known.silence.is_stalled();
+        }
+        known.paths = paths;
         connection.carried = carried(&sample, names);
         self.counted.add(&sample.totals());
         connection
+    }
+
+    /// The signal of a WiFi link of which no observer tells one.
+    fn add_signal(&mut self, link: &mut Link, now: Instant) {
+        if link.radio.as_ref().is_none_or(|radio| radio.strength_dbm.is_none())
+            && let Some(level) = self.wireless.level(&link.name, now)
+        {
+            link.radio.get_or_insert_default().strength_dbm = Some(level);
+        }
     }
 
     /// The links of endpoints that choose links.
@@ -292,17 +301,6 @@ impl Names {
     }
 }
 
-/// Marks paths that bring nothing while others of their connection do.
-fn mark_stalled(paths: &mut [Path], rates: &HashMap<u32, Rates>) {
-    let is_flowing = paths.iter().any(|path| path.silent_ms.is_some_and(|silent| silent < JUST_NOW));
-    for path in paths {
-        let (usual, rest) = rates.get(&path.id).map_or((0.0, 0.0), |rates| (rates.usual, rates.rest));
-        let patience = STALLED_AFTER.max(3.0 * path.smoothed_rtt_ms).max(LONGER_REST * rest);
-        let is_silent = path.silent_ms.is_some_and(|silent| silent > patience);
-        path.stalled = is_flowing && is_silent && usual > USUAL_LEAST;
-    }
-}
-
 /// A peer's address without its port, which changes with every socket.
 fn peer(address: SocketAddr) -> String {
     address.ip().to_canonical().to_string()
@@ -330,6 +328,10 @@ fn largest(before: &ConnectionTotals, now: &ConnectionTotals) -> ConnectionTotal
         packets_lost: before.packets_lost.max(now.packets_lost),
         packets_spuriously_lost: before.packets_spuriously_lost.max(now.packets_spuriously_lost),
         times_suspect: before.times_suspect.max(now.times_suspect),
+        stream_bytes_sent: before.stream_bytes_sent.max(now.stream_bytes_sent),
+        stream_bytes_retransmitted: before.stream_bytes_retransmitted.max(now.stream_bytes_retransmitted),
+        stream_bytes_copied: before.stream_bytes_copied.max(now.stream_bytes_copied),
+        repair_symbols_sent: before.repair_symbols_sent.max(now.repair_symbols_sent),
         links: largest_links(before, now),
     }
 }
@@ -341,41 +343,4 @@ fn largest_links(before: &ConnectionTotals, now: &ConnectionTotals) -> BTreeMap<
         *known = (known.0.max(*sent), known.1.max(*received));
     }
     links
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_stalls_when_others_go_on_and_not_when_all_rest() {
-        let path =
-            |id, silent| Path { id, silent_ms: Some(silent), smoothed_rtt_ms: 40.0, ..Path::default() };
-        let busy = Rates { usual: 5e6, ..Rates::default() };
-        let rates = HashMap::from([(0, busy), (1, busy), (2, Rates::default())]);
-        let stalled = |first, second| {
-            let mut paths = vec![path(0, first), path(1, second), path(2, 900.0)];
-            mark_stalled(&mut paths, &rates);
-            paths.iter().map(|path| path.stalled).collect::<Vec<_>>()
-        };
-        assert_eq!(stalled(10.0, 500.0), [false, true, false], "the last one never brought anything");
-        assert_eq!(stalled(10.0, 300.0), [false, false, false]);
-        assert_eq!(stalled(500.0, 500.0), [false, false, false], "nothing is sent");
-    }
-
-    #[test]
-    fn a_path_that_rests_between_bursts_has_not_stalled() {
-        let mut rates = Rates::default();
-        for look in 1..10_u64 {
-            rates.note_silence(look / 2 * 500_000, 230.0, Some(0.25));
-            rates.update((0, look / 2 * 500_000), Some(0.25));
-        }
-        let path = |id, silent| Path { id, silent_ms: Some(silent), smoothed_rtt_ms: 1.0, ..Path::default() };
-        let stalled = |silent| {
-            let mut paths = vec![path(0, 1.0), path(1, silent)];
-            mark_stalled(&mut paths, &HashMap::from([(1, rates)]));
-            paths[1].stalled
-        };
-        assert!(rates.usual > USUAL_LEAST && !stalled(700.0) && stalled(3_000.0), "{rates:?}");
-    }
 }

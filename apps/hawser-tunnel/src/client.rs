@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_gateway::client::{GatewayClient, IpTunnel, IpTunnelReceiver, IpTunnelSender, OpenError, Say};
+use hawser_gateway::traffic::Traffic;
 use hawser_masque::flows::FlowTable;
 use hawser_masque::packet::{self, Packet, Unreachable};
 use ipnet::IpNet;
@@ -49,7 +50,7 @@ pub struct TunnelConfig {
     pub state: PathBuf,
     /// The device of a LAN whose hosts use the tunnel, too.
     pub lan: Option<String>,
-    /// TCP connections of a family at the same time.
+    /// TCP connections of a family that travel as streams at the same time; 0: none does, and TCP travels in packets.
     pub connections: usize,
 }
 
@@ -158,11 +159,7 @@ impl Tunnel {
         netlink.turn_on(index, *MTU.start()).await?;
         let host = Host { netlink: netlink.clone(), index, routes: routes(&config.routes, has_v6) };
         host.add(&addresses).await?;
-        for address in lane::addresses().into_iter().filter(|address| has_v6 || address.addr().is_ipv4()) {
-            netlink.add_local_address(index, address).await?;
-        }
-        let lane = Lane::start(client.clone(), device.clone(), config.connections, has_v6).await;
-        let lane = lane.map_err(TunnelError::Listen)?;
+        let lane = lane(&client, &device, config.connections, &host, has_v6).await?;
         state.note_rules()?;
         for is_v4 in [true, false].into_iter().filter(|is_v4| *is_v4 || has_v6) {
             if config.kill_switch {
@@ -184,7 +181,7 @@ impl Tunnel {
         let up = Up { sender, addresses: addresses.clone() };
         let shared = Arc::new(Shared { device, up: Mutex::new(Some(up)) });
         let tasks = vec![
-            tokio::spawn(upwards(shared.clone(), lane)),
+            tokio::spawn(upwards(shared.clone(), lane, client.traffic().clone())),
             tokio::spawn(keep(shared.clone(), client, receiver, host.clone(), say)),
             tokio::spawn(adapt(shared, host)),
         ];
@@ -203,6 +200,24 @@ impl Tunnel {
         }
         undone
     }
+}
+
+/// The lane in which TCP travels as streams; none for a gateway that takes packets only.
+async fn lane(
+    client: &GatewayClient,
+    device: &Arc<Tun>,
+    connections: usize,
+    host: &Host,
+    has_v6: bool,
+) -> Result<Option<Lane>, TunnelError> {
+    if connections == 0 {
+        return Ok(None);
+    }
+    for address in lane::addresses().into_iter().filter(|address| has_v6 || address.addr().is_ipv4()) {
+        host.netlink.add_local_address(host.index, address).await?;
+    }
+    let lane = Lane::start(client.clone(), device.clone(), connections, has_v6).await;
+    lane.map(Some).map_err(TunnelError::Listen)
 }
 
 /// Lets the hosts of a LAN use the tunnel: this machine passes their packets on, as its own.
@@ -300,9 +315,10 @@ impl Shared {
     }
 }
 
-/// Packets of this machine: TCP into the lane, the rest into datagrams.
-async fn upwards(shared: Arc<Shared>, lane: Lane) {
-    let (started, mut flows) = (Instant::now(), FlowTable::default());
+/// Packets of this machine: TCP into the lane, if there is one, the rest into datagrams.
+async fn upwards(shared: Arc<Shared>, lane: Option<Lane>, traffic: Traffic) {
+    let (started, flows) = (Instant::now(), Arc::new(Mutex::new(FlowTable::default())));
+    traffic.watch(started, &flows);
     let mut buffer = vec![0; MAX_FRAME];
     loop {
         let length = match shared.device.receive(&mut buffer).await {
@@ -319,14 +335,17 @@ async fn upwards(shared: Arc<Shared>, lane: Lane) {
             }
             None => continue,
         };
-        if packet.protocol == packet::TCP && lane.take(frame, &packet, header.is_partial()) {
+        if packet.protocol == packet::TCP
+            && lane.as_ref().is_some_and(|lane| lane.take(frame, &packet, header.is_partial()))
+        {
             continue;
         }
         let up = shared.up();
         let now = started.elapsed();
         device::complete(frame, |bytes| match (&up, packet::read(bytes)) {
             (Some(up), Ok(packet)) if up.addresses.contains(&packet.source) => {
-                up.sender.send(bytes, &flows.judge(now, bytes, &packet));
+                let verdict = flows.lock().unwrap_or_else(PoisonError::into_inner).judge(now, bytes, &packet);
+                up.sender.send(bytes, &verdict);
             }
             (_, Ok(packet)) => shared.answer(bytes, &packet, Unreachable::Network),
             (_, Err(_)) => {}

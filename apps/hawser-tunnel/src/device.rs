@@ -14,11 +14,11 @@ pub(crate) const HEADER: usize = tun_rs::VIRTIO_NET_HDR_LEN;
 pub(crate) const MAX_FRAME: usize = HEADER + MAX_PACKET;
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`: the checksum is that of the pseudo-header so far.
 const NEEDS_CHECKSUM: u8 = 1;
-/// `VIRTIO_NET_HDR_GSO_UDP_L4`: UDP payloads of one size, one behind the other.
-const UDP_SEGMENTS: u8 = 5;
+/// `VIRTIO_NET_HDR_GSO_NONE`: one packet. Others are payloads of one size, one behind the other, of UDP or TCP.
+const WHOLE: u8 = 0;
 /// `VIRTIO_NET_HDR_GSO_ECN`, a flag of the type.
 const ECN_FLAG: u8 = 0x80;
-/// Most payloads in such a frame (`UDP_MAX_SEGMENTS`).
+/// Most payloads in such a frame (`UDP_MAX_SEGMENTS`; of TCP there are fewer, of what a datagram has room for).
 const MAX_SEGMENTS: usize = 128;
 
 /// Why there is no TUN device.
@@ -117,7 +117,7 @@ impl FrameHeader {
 /// Calls `each` for every packet in a frame, its checksum complete.
 pub(crate) fn complete(frame: &mut [u8], mut each: impl FnMut(&[u8])) {
     let Some(header) = FrameHeader::read(frame) else { return };
-    if header.kind == UDP_SEGMENTS {
+    if header.kind != WHOLE {
         return split(frame, each);
     }
     let Some(packet) = frame.get_mut(HEADER..) else { return };
@@ -127,7 +127,7 @@ pub(crate) fn complete(frame: &mut [u8], mut each: impl FnMut(&[u8])) {
     each(packet);
 }
 
-/// UDP payloads that a program handed over at once.
+/// Payloads that a program handed over at once.
 fn split(frame: &mut [u8], mut each: impl FnMut(&[u8])) {
     let Ok(header) = VirtioNetHdr::decode(frame) else { return };
     let Some(input) = frame.get_mut(HEADER..) else { return };
@@ -141,6 +141,6 @@ fn split(frame: &mut [u8], mut each: impl FnMut(&[u8])) {
                 each(packet.get(..size).unwrap_or_default());
             }
         }
-        Err(error) => tracing::debug!(%error, "a frame of UDP payloads was dropped"),
+        Err(error) => tracing::debug!(%error, "a frame of payloads was dropped"),
     }
 }

@@ -4,6 +4,7 @@
 //! bench-inprocess memory         bytes of heap per idle connection and per idle extra path
 //! bench-inprocess allocations    allocations per packet of a steady transfer
 //! bench-inprocess instructions   instructions per packet of a steady transfer (needs valgrind)
+//! bench-inprocess status         what looking at a program costs, and a scrape (instructions need valgrind)
 //! bench-inprocess acknowledgements  instructions of each congestion controller per acknowledgement (needs valgrind)
 //! ```
 
@@ -51,6 +52,12 @@ enum Part {
     Instructions,
     /// What looking at eight paths costs, and a scrape of a thousand connections.
     Status,
+    /// Looks at a connection with so many paths, for a profiler to count.
+    Looks {
+        /// Paths of the connection.
+        #[arg(long, default_value_t = 8)]
+        paths: u8,
+    },
     /// Instructions of each congestion controller per acknowledgement.
     Acknowledgements {
         /// Controllers, comma separated. Default: all.
@@ -83,6 +90,7 @@ fn run(arguments: Arguments) -> Result<(), Error> {
         Part::Allocations => serde_json::to_value(transfer::allocations()?)?,
         Part::Instructions => serde_json::to_value(instructions::report()?)?,
         Part::Status => serde_json::to_value(status::report()?)?,
+        Part::Looks { paths } => serde_json::to_value(status::looks(paths)?)?,
         Part::Acknowledgements { controllers } => {
             serde_json::to_value(acknowledgements::report(&controllers)?)?
         }

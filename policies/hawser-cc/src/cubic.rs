@@ -3,7 +3,8 @@ mod parameters;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, Loss, Outage, Parameters, Sent, Siblings, Snapshot, Time,
+    Ack, CongestionController, ControllerInit, Figures, Loss, Outage, Parameters, Sent, Siblings, Snapshot,
+    Time,
 };
 
 pub use parameters::CubicParameters;
@@ -207,6 +208,16 @@ impl Rule for CubicRule {
 
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         snapshot.window_before_loss = self.avoidance.plateau.map(|plateau| plateau as u64);
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        if let Some(plateau) = self.avoidance.plateau {
+            figures.number("plateau_bytes", plateau);
+        }
+        if let Some(epoch) = &self.avoidance.epoch {
+            figures.number("to_plateau_s", epoch.time_to_plateau - epoch.elapsed.as_secs_f64());
+            figures.number("reno_window_bytes", epoch.reno_window);
+        }
     }
 }
 

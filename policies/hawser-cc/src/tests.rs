@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, Agent, AttachmentPoint, CongestionController, DeliverySample, Forecast, GroupId, HandOver,
-    LimitedBy, LinkDirection, LinkId, LinkState, LinkUpdate, Loss, LossCause, PacketReport, PathId,
+    Ack, Agent, AttachmentPoint, CongestionController, DeliverySample, Figure, Figures, Forecast, GroupId,
+    HandOver, LimitedBy, LinkDirection, LinkId, LinkState, LinkUpdate, Loss, LossCause, PacketReport, PathId,
     PolicyKind, Rate, Sent, SetInit, Sibling, Siblings, Side, SpuriousLoss, Tag, Time,
 };
 use proptest::option;
@@ -245,6 +245,37 @@ fn through_a_rise(controller: &mut dyn CongestionController, first: u64) {
         let rtt = Duration::from_millis(if number - first < 100 { 20 } else { 40 });
         let ack = Ack { largest_acked: number, ..testing::ack(now, 1_000, rtt) };
         controller.on_ack(&ack, &Siblings::NONE);
+    }
+}
+
+/// Status pages show it.
+#[test]
+fn every_controller_says_what_it_is_about() {
+    for name in registry().names(PolicyKind::Congestion) {
+        // Where the peer reports no arrivals, as here, it would be CUBIC.
+        let spec = if name == "tide" { "tide,forward=off" } else { name };
+        let mut controller = build(spec, 10_000);
+        through_a_rise(controller.as_mut(), 0);
+        let mut figures = Figures::default();
+        controller.fill_figures(&mut figures);
+        let all: Vec<(&str, Figure)> = figures.iter().collect();
+        let known: &[&str] = match name {
+            "tide" => &["phase", "rate_bps", "base_rtt_ms", "queue_ms", "bound_ms"],
+            "bbr" | "bbr2" | "bbr3" => {
+                &["phase", "bandwidth_bps", "min_rtt_ms", "pacing_gain", "window_gain"]
+            }
+            "mpcc" => &["rate_bps", "sending_bps"],
+            _ => &["phase"],
+        };
+        for wanted in known {
+            assert!(all.iter().any(|(name, _)| name == wanted), "{name}: {wanted} in {all:?}");
+        }
+        let (mut cut, mut after) = (controller, Figures::default());
+        cut.on_loss(&testing::loss(Time::from_secs(1), LossCause::Loss, true), &Siblings::NONE);
+        cut.fill_figures(&mut after);
+        if name == "cubic" {
+            assert!(after.iter().any(|(name, _)| name == "plateau_bytes"), "{after:?}");
+        }
     }
 }
 

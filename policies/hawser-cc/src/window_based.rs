@@ -3,8 +3,8 @@
 use std::fmt;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, GroupId, Loss, LossCause, Outage, Rate, Sent, Siblings,
-    Snapshot, SpuriousLoss, Time,
+    Ack, CongestionController, ControllerInit, Figures, GroupId, Loss, LossCause, Outage, Rate, Sent,
+    Siblings, Snapshot, SpuriousLoss, Time,
 };
 
 use crate::return_path::{ReturnPath, RttSample};
@@ -75,6 +75,9 @@ pub trait Rule: Clone + fmt::Debug + Send + 'static {
     fn seed(&mut self, _from: &Snapshot) {}
 
     fn fill_snapshot(&self, _snapshot: &mut Snapshot) {}
+
+    /// What the rule adds to the phase and the threshold.
+    fn fill_figures(&self, _figures: &mut Figures) {}
 
     fn pacing_rate(&self, _window: &Window) -> Option<Rate> {
         None
@@ -237,6 +240,15 @@ impl<R: Rule> CongestionController for WindowBased<R> {
 
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         self.rule.fill_snapshot(snapshot);
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        figures.word("phase", if self.window.in_slow_start() { "slow start" } else { "avoidance" });
+        // It is infinite before the first congestion.
+        if self.window.threshold() < u64::MAX {
+            figures.number("threshold_bytes", self.window.threshold() as f64);
+        }
+        self.rule.fill_figures(figures);
     }
 }
 

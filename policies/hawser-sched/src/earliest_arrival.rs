@@ -1,7 +1,12 @@
+use std::sync::Arc;
+
+use hawser_paths::{HandOverNotice, HandOverReporter};
 use hawser_policy::{
-    Commands, Decision, Event, Interests, PathChange, PathView, PolicyInfo, Scheduler, SendView, Time,
+    Agent, Commands, Decision, Event, FeatureId, FeatureSet, Figures, Interests, MessageOrigin, Parameters,
+    PathChange, PathView, PolicyInfo, Scheduler, SchedulerFactory, SchedulerInit, SendView, Time,
 };
 
+mod breaks;
 mod order;
 mod parameters;
 mod placement;
@@ -9,6 +14,7 @@ mod progress;
 mod rescue;
 mod standing;
 
+use breaks::Breaks;
 use order::Order;
 pub use parameters::EarliestArrivalParameters;
 use placement::Placement;
@@ -36,6 +42,8 @@ use crate::choose::explore;
 /// * **What is late is copied to another path**: while that has other work, oldest first and at half its rate at most;
 ///   when nothing is queued any more, as soon as a round trip takes longer than usual, or as the slow path would be
 ///   done later. A message that fits one packet goes on two paths at once if nobody knows whether the first is alive.
+/// * **A break that is announced is kept out of.** Before something else serves a link ([`HandOver`](hawser_policy::HandOver)), told by our
+///   own link or by the peer, nothing new leaves that would meet it, and the path is asked when it should be over.
 /// * **Copies have a budget.** What turns out to have been copied needlessly may not exceed 1 % of what was
 ///   acknowledged. A link that pauses all the time uses it up and is left in peace.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +52,7 @@ pub struct EarliestArrival {
     standing: Option<StandingQueue>,
     watch: Watch,
     budget: Budget,
+    breaks: Breaks,
     /// Since when nothing is queued.
     empty_since: Option<Time>,
 }
@@ -62,6 +71,18 @@ impl EarliestArrival {
         parameters::info()
     }
 
+    /// Makes it for each connection, with the agent that tells the peer of handovers.
+    pub fn factory(parameters: EarliestArrivalParameters) -> Arc<dyn SchedulerFactory> {
+        Arc::new(Warned {
+            warnings: parameters.warnings,
+            build: move || Box::new(EarliestArrival::with_parameters(parameters)) as Box<_>,
+        })
+    }
+
+    pub(crate) fn read(parameters: &Parameters) -> Arc<dyn SchedulerFactory> {
+        Self::factory(EarliestArrivalParameters::read(parameters))
+    }
+
     /// Whether other paths are to be preferred to this one: it is silent, or holds more than it delivers.
     pub(crate) fn is_avoided(&self, path: &PathView) -> bool {
         self.watch.is_avoided(path)
@@ -72,6 +93,26 @@ impl EarliestArrival {
         let fast = view.preferred().min_by_key(|path| path.smoothed_rtt)?;
         let end = self.empty_since? + rescue::refill_time(fast);
         (end > view.now && view.paths.len() > 1).then_some(end)
+    }
+}
+
+/// Makes schedulers that read what the peer says of handovers, and an agent that says it to the peer.
+pub(crate) struct Warned<F> {
+    pub(crate) warnings: bool,
+    pub(crate) build: F,
+}
+
+impl<F: Fn() -> Box<dyn Scheduler> + Send + Sync> SchedulerFactory for Warned<F> {
+    fn build(&self, _init: &SchedulerInit) -> Box<dyn Scheduler> {
+        (self.build)()
+    }
+
+    fn agent(&self) -> Option<Box<dyn Agent>> {
+        self.warnings.then(|| Box::<HandOverReporter>::default() as Box<dyn Agent>)
+    }
+
+    fn features(&self) -> FeatureSet {
+        if self.warnings { FeatureSet::NONE.with(FeatureId::HAND_OVER) } else { FeatureSet::NONE }
     }
 }
 
@@ -92,9 +133,12 @@ impl Scheduler for EarliestArrival {
     }
 
     fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
-        let EarliestArrivalParameters { standing_rounds, shortest_silence, rescue, needless } =
+        let EarliestArrivalParameters { standing_rounds, shortest_silence, rescue, needless, .. } =
             self.parameters;
-        let amiss = self.watch.note(view, shortest_silence);
+        let mut amiss = self.watch.note(view, shortest_silence);
+        if !self.breaks.is_empty() {
+            amiss |= self.breaks.apply(view, &mut self.watch, commands);
+        }
         if let Some(decision) = explore(view) {
             return decision;
         }
@@ -123,21 +167,38 @@ impl Scheduler for EarliestArrival {
         };
         match decision {
             Decision::Wait(_) => {
-                until(until(decision, self.watch.next_look(view, shortest_silence)), self.end(view))
+                let look = self.watch.next_look(view, shortest_silence);
+                until(until(until(decision, look), self.end(view)), self.breaks.next_change(view))
             }
             send => send,
         }
     }
 
+    fn fill_figures(&self, figures: &mut Figures) {
+        let (silent, clogged) = self.watch.counts();
+        figures.number("silent_paths", silent as f64);
+        figures.number("clogged_paths", clogged as f64);
+    }
+
     fn interests(&self) -> Interests {
-        Interests::PATHS | Interests::IDLE
+        Interests::PATHS | Interests::IDLE | Interests::LINKS | Interests::MESSAGES
     }
 
     fn on_event(&mut self, event: &Event<'_>, _commands: &mut Commands) {
-        let Event::Path { path, change, .. } = *event else { return };
-        self.standing = None;
-        if matches!(change, PathChange::Abandoned | PathChange::Recovered) {
-            self.watch.forget(path);
+        match *event {
+            Event::Path { path, change, .. } => {
+                self.standing = None;
+                if matches!(change, PathChange::Abandoned | PathChange::Recovered) {
+                    self.watch.forget(path);
+                }
+            }
+            Event::Link(update) if self.parameters.warnings => self.breaks.on_link(update),
+            Event::Message { now, origin: MessageOrigin::Peer, message } if self.parameters.warnings => {
+                if let Some((path, notice)) = HandOverNotice::read(message) {
+                    self.breaks.on_notice(now, path, notice);
+                }
+            }
+            _ => {}
         }
     }
 }

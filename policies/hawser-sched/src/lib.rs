@@ -136,9 +136,7 @@ pub const DEFAULT: &str = "default";
 
 /// Adds every scheduler of this crate under its name, and [`EarliestArrival`] also as [`DEFAULT`].
 pub fn register(registry: &mut Registry) {
-    registry.add_scheduler_with(EarliestArrival::info(), |_, parameters| {
-        Box::new(EarliestArrival::with_parameters(EarliestArrivalParameters::read(parameters)))
-    });
+    registry.add_schedulers(EarliestArrival::info(), EarliestArrival::read);
     registry.add_scheduler_with(MinRtt::info(), |_, _| Box::new(MinRtt));
     registry.add_scheduler_with(RoundRobin::info(), |_, parameters| {
         Box::new(RoundRobin::with_quantum(parameters.integer("quantum")))
@@ -197,7 +195,7 @@ fn register_placing(registry: &mut Registry) {
 
 /// Those that send data more than once.
 fn register_copying(registry: &mut Registry) {
-    registry.add_scheduler_with(Modes::info(), |_, parameters| Box::new(Modes::read(parameters)));
+    registry.add_schedulers(Modes::info(), Modes::read);
     registry.add_scheduler_with(Raven::info(), |_, parameters| Box::new(Raven::read(parameters)));
     registry.add_scheduler_with(Redundant::info(), |_, parameters| {
         Box::new(Redundant::with_copies(usize::try_from(parameters.integer("copies")).unwrap_or(usize::MAX)))

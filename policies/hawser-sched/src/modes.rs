@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use hawser_policy::{
     Commands, Decision, Event, Figures, Interests, MessageOrigin, ParameterInfo, Parameters, PolicyInfo,
-    Scheduler, SendView,
+    Scheduler, SchedulerFactory, SendView,
 };
 
 mod low_latency;
@@ -14,6 +16,7 @@ use mode::{ModeChange, Rules};
 use runs::Runs;
 use standby::Standby;
 
+use crate::earliest_arrival::Warned;
 use crate::{EarliestArrival, Redundant};
 
 /// What can be set of [`Modes`].
@@ -73,15 +76,16 @@ impl Modes {
         }
     }
 
-    pub(crate) fn read(parameters: &Parameters) -> Self {
+    pub(crate) fn read(parameters: &Parameters) -> Arc<dyn SchedulerFactory> {
         let mode_of = |name: &str| Mode::from_name(parameters.choice(name)).unwrap_or_default();
         let class = u32::try_from(parameters.integer("class")).unwrap_or(0);
-        Modes::new(ModesParameters {
+        let parameters = ModesParameters {
             mode: mode_of("mode"),
             class: (class != 0).then(|| (class, mode_of("class_mode"))),
             message: parameters.integer("message"),
             budget: parameters.number("budget"),
-        })
+        };
+        Arc::new(Warned { warnings: true, build: move || Box::new(Modes::new(parameters)) as Box<_> })
     }
 
     /// What a registry tells of it.
@@ -159,7 +163,7 @@ impl Scheduler for Modes {
     }
 
     fn interests(&self) -> Interests {
-        Interests::PATHS | Interests::IDLE | Interests::MESSAGES
+        Interests::PATHS | Interests::IDLE | Interests::LINKS | Interests::MESSAGES
     }
 
     fn on_event(&mut self, event: &Event<'_>, commands: &mut Commands) {
@@ -169,7 +173,7 @@ impl Scheduler for Modes {
                     self.rules.apply(change);
                 }
             }
-            Event::Path { .. } => {
+            Event::Path { .. } | Event::Link(_) | Event::Message { .. } => {
                 self.aggregate.on_event(event, commands);
                 self.low_latency.on_event(event, commands);
                 self.standby.on_event(event);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use hawser_learn::PairedArms;
 use hawser_policy::{
-    Assignment, Commands, Decision, Event, Interests, ParameterInfo, Parameters, PathView, PolicyInfo,
-    Scheduler, SendView, Tag, Time,
+    Assignment, Commands, Decision, Event, Figures, Interests, ParameterInfo, Parameters, PathView,
+    PolicyInfo, Scheduler, SendView, Tag, Time,
 };
 
 use crate::choose::{explore, fastest_and_sendable};
@@ -135,6 +135,16 @@ impl Scheduler for Peekaboo {
         }
         let max_bytes = if candidate.id == fast.id { u64::MAX } else { datagram(candidate) };
         Decision::Send(Assignment { max_bytes, tag, ..Assignment::next(candidate.id) })
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        let Some(found) = self.learner.deployment() else { return figures.word("arms", "learning") };
+        figures.word("arms", "known");
+        figures.number("send_won", found.first_won);
+        figures.number("follow_send", found.follow[0]);
+        figures.number("follow_wait", found.follow[1]);
+        figures.number("said_send", found.decisions[0] as f64);
+        figures.number("said_wait", found.decisions[1] as f64);
     }
 
     fn interests(&self) -> Interests {

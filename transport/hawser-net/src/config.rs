@@ -10,8 +10,8 @@ use hawser_core::crypto::{
 };
 use hawser_core::{EndpointGroup, PreferredAddresses, TransportConfig, Version, VersionPreference, Versions};
 use hawser_paths::FastestReturn;
-use hawser_policy::{Composed, FeatureId, Registry, SchedulerInit};
-use hawser_sched::EarliestArrival;
+use hawser_policy::{Composed, FeatureId, Registry};
+use hawser_sched::{EarliestArrival, EarliestArrivalParameters};
 use rustls::KeyLog;
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
@@ -40,7 +40,7 @@ pub fn policies() -> Registry {
 /// quickest path.
 pub fn default_transport() -> TransportConfig {
     TransportConfig::with_policies(Arc::new(Composed {
-        scheduler: Arc::new(|_: &SchedulerInit| Box::<EarliestArrival>::default() as Box<_>),
+        scheduler: EarliestArrival::factory(EarliestArrivalParameters::default()),
         congestion: hawser_cc::default_controllers(),
         acknowledgements: Arc::new(|| Box::<FastestReturn>::default() as Box<_>),
         protection: None,

@@ -2,9 +2,10 @@
 
 mod plain;
 mod timed;
+mod writable;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
@@ -18,9 +19,10 @@ use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{EcnCodepoint, RecvMeta, TransportErrorPayload, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
-use tokio::net::UdpSocket;
+use tokio::io::unix::AsyncFd;
 
 use crate::receive_buffers::{ReceiveBuffers, SLOTS};
+use writable::Writable;
 
 /// Largest UDP payload over IPv4: what one system call may carry, however many segments that is.
 const MAX_MESSAGE: usize = 65_507;
@@ -67,7 +69,10 @@ pub(crate) enum SendOutcome {
 /// A bound socket. Shared between the worker and the task that waits for ICMP errors.
 #[derive(Debug)]
 pub(crate) struct LinkSocket {
-    io: UdpSocket,
+    /// Watched for what arrives only: a socket that is watched for room, too, wakes its task with every packet that leaves it.
+    io: AsyncFd<UdpSocket>,
+    /// Watched while it had no room.
+    writable: Writable,
     /// Offloads, marks and destinations; `None` where the kernel refuses what they need, so that datagrams go one by one.
     state: Option<UdpSocketState>,
     local: SocketAddr,
@@ -108,7 +113,7 @@ impl LinkSocket {
             socket.set_reuse_port(true)?;
         }
         socket.set_nonblocking(true)?;
-        let io = UdpSocket::from_std(socket.into())?;
+        let io: UdpSocket = socket.into();
         let state = offloads(&io);
         // quinn-udp 0.6.3 asks for receive times, but its control buffer (88 bytes) can not hold them besides GRO size,
         // destination and ECN: the kernel then drops the ECN mark. See `enable_receive_times`.
@@ -121,8 +126,15 @@ impl LinkSocket {
             tracing::debug!(%error, "a port that refuses will be told only by its silence");
         }
         let local = io.local_addr()?;
-        let has_large_control = AtomicBool::new(false);
-        Ok(Arc::new(LinkSocket { io, state, local, is_dual_stack, link: binding.link, has_large_control }))
+        Ok(Arc::new(LinkSocket {
+            io: writable::watch(io, Interest::READABLE | Interest::ERROR)?,
+            writable: Writable::default(),
+            state,
+            local,
+            is_dual_stack,
+            link: binding.link,
+            has_large_control: AtomicBool::new(false),
+        }))
     }
 
     /// Has the kernel note when each message arrives. Their control data then only fits what quinn-udp provides for it if
@@ -132,14 +144,14 @@ impl LinkSocket {
         let is_wildcard = self.local.ip().is_unspecified();
         let without_destination = match self.local {
             _ if is_wildcard => Ok(()),
-            SocketAddr::V4(_) => setsockopt(&self.io, sockopt::Ipv4PacketInfo, &false),
-            SocketAddr::V6(_) => setsockopt(&self.io, sockopt::Ipv6RecvPacketInfo, &false),
+            SocketAddr::V4(_) => setsockopt(self.io.get_ref(), sockopt::Ipv4PacketInfo, &false),
+            SocketAddr::V6(_) => setsockopt(self.io.get_ref(), sockopt::Ipv6RecvPacketInfo, &false),
         };
         if is_wildcard {
             self.has_large_control.store(true, Ordering::Release);
         }
-        let enabled =
-            without_destination.and_then(|()| setsockopt(&self.io, sockopt::ReceiveTimestampns, &true));
+        let enabled = without_destination
+            .and_then(|()| setsockopt(self.io.get_ref(), sockopt::ReceiveTimestampns, &true));
         if let Err(error) = enabled {
             tracing::debug!(%error, "the kernel does not note when datagrams arrive");
         }
@@ -167,12 +179,17 @@ impl LinkSocket {
 
     /// Waits until something may be received.
     pub(crate) fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.io.poll_recv_ready(cx)
+        self.io.poll_read_ready(cx).map_ok(drop)
     }
 
-    /// Waits until something may be sent.
+    /// Waits until something may be sent, if the last attempt found no room.
     pub(crate) fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.io.poll_send_ready(cx)
+        self.writable.poll_ready(cx)
+    }
+
+    /// Nothing is left that waits for room.
+    pub(crate) fn stop_waiting_to_send(&self) {
+        self.writable.forget();
     }
 
     /// Receives up to `limit` messages (at most [`SLOTS`]) and hands each to `deliver`. Returns how many; `WouldBlock`
@@ -188,10 +205,18 @@ impl LinkSocket {
         }
         let Some(state) = &self.state else { return self.receive_plain(buffers, limit, deliver) };
         let mut meta = [RecvMeta::default(); SLOTS];
-        let count = self.io.try_io(Interest::READABLE, || {
-            let limit = limit.clamp(1, SLOTS);
-            state.recv((&self.io).into(), &mut buffers.slots()[..limit], &mut meta[..limit])
-        })?;
+        let (limit, mut count) = (limit.clamp(1, SLOTS), 0);
+        let received = self.io.try_io(Interest::READABLE, |io| {
+            count = state.recv(io.into(), &mut buffers.slots()[..limit], &mut meta[..limit])?;
+            // Fewer than there was room for: that was all, and what comes from now on is reported. Asking once more would cost a
+            // system call for each packet.
+            if count < limit { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+        });
+        if let Err(error) = received
+            && count == 0
+        {
+            return Err(error);
+        }
         for (index, meta) in meta.iter().enumerate().take(count) {
             if meta.len == 0 {
                 continue;
@@ -216,7 +241,7 @@ impl LinkSocket {
     ) -> io::Result<usize> {
         for index in 0..limit.clamp(1, SLOTS) {
             let received =
-                self.io.try_io(Interest::READABLE, || timed::receive(&self.io, &mut buffers.slots()[index]));
+                self.io.try_io(Interest::READABLE, |io| timed::receive(io, &mut buffers.slots()[index]));
             let message = match received {
                 Ok(message) => message,
                 // What came before counts; an error that stays is met again.
@@ -286,16 +311,14 @@ impl LinkSocket {
     }
 
     fn send_message(&self, state: &UdpSocketState, message: &quinn_udp::Transmit<'_>) -> io::Result<()> {
-        self.try_twice(|| state.try_send((&self.io).into(), message))
+        self.try_twice(|| state.try_send(self.io.get_ref().into(), message))
     }
 
     /// Sends, once more where the first attempt only told news.
     fn try_twice(&self, attempt: impl Fn() -> io::Result<()>) -> io::Result<()> {
         match attempt() {
-            // Through the runtime this time, so that it notes the socket as not writable. It must see an attempt of
-            // its own: after noting alone, news that came in between would be lost.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.io.try_io(Interest::WRITABLE, attempt)
+                self.writable.attempt(self.io.get_ref(), attempt)
             }
             // An ICMP error for an earlier packet is reported instead of sending this one: it is news for the
             // task that watches errors, and no reason to lose the packet.
@@ -318,7 +341,7 @@ impl LinkSocket {
         let Some(state) = &self.state else { return Err(io::ErrorKind::Unsupported.into()) };
         loop {
             // Taken before waiting: an entry may be older than the call.
-            while let Some(error) = state.recv_transport_error((&self.io).into())? {
+            while let Some(error) = state.recv_transport_error(self.io.get_ref().into())? {
                 let refused =
                     io::Error::from_raw_os_error(error.raw_errno).kind() == io::ErrorKind::ConnectionRefused;
                 if let (true, TransportErrorPayload::Unreachable, Some(host)) =
@@ -327,8 +350,8 @@ impl LinkSocket {
                     return Ok(host.ip().to_canonical());
                 }
             }
-            self.io.ready(Interest::ERROR).await?;
-            let _ = self.io.try_io(Interest::ERROR, || match self.io.take_error()? {
+            drop(self.io.ready(Interest::ERROR).await?);
+            let _ = self.io.try_io(Interest::ERROR, |io| match io.take_error()? {
                 Some(_) => Ok(()),
                 None => Err::<(), _>(io::ErrorKind::WouldBlock.into()),
             });

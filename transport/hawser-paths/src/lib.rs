@@ -15,11 +15,12 @@
 //!
 //! [`CostCaps`] are budgets of links; under [`Capped`] any path manager lets a link rest whose budget is used up.
 //!
-//! [`MobilityReport`] is what a host that moves tells its peer of them, in a message of policies.
+//! [`MobilityReport`] and [`HandOverNotice`] are what a host that moves tells its peer of them, in messages of policies.
 
 mod cost_caps;
 mod fastest_return;
 mod full_mesh;
+mod hand_over;
 mod mobility_report;
 mod own_path;
 mod protection;
@@ -31,6 +32,7 @@ use hawser_policy::Registry;
 pub use cost_caps::{CapReached, CapUse, Capped, CostCaps};
 pub use fastest_return::{FastestReturn, FastestReturnParameters};
 pub use full_mesh::{FullMesh, FullMeshParameters};
+pub use hand_over::{HandOverNotice, HandOverReporter};
 pub use mobility_report::{MobilityEntry, MobilityReport};
 pub use own_path::OwnPath;
 pub use protection::{

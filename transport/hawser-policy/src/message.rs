@@ -42,6 +42,8 @@ impl FeatureId {
     pub const PATH_REPORT: FeatureId = FeatureId(12);
     /// Never sent, only told by the application: what its connection, or a class of its streams, is for.
     pub const MODE: FeatureId = FeatureId(13);
+    /// When something else will serve a link of the end that moves, and nothing is carried meanwhile.
+    pub const HAND_OVER: FeatureId = FeatureId(14);
     /// From here on ids are free for policies outside of this project. Large random ones do not collide.
     pub const FIRST_FREE: FeatureId = FeatureId(64);
 }

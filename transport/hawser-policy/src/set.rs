@@ -125,7 +125,7 @@ impl PolicySetFactory for Composed {
                 .unwrap_or_else(|| self.congestion.clone()),
             acknowledgements: self.acknowledgements.build(),
             protection: self.protection.as_ref().and_then(|factory| factory.build(&protection)),
-            agent: None,
+            agent: self.scheduler.agent(),
             features: self.features(),
         }
     }
@@ -135,7 +135,8 @@ impl PolicySetFactory for Composed {
     }
 
     fn features(&self) -> FeatureSet {
-        self.protection.as_ref().map_or(FeatureSet::NONE, |factory| factory.features())
+        let own = self.scheduler.features();
+        self.protection.iter().fold(own, |features, factory| features.union(&factory.features()))
     }
 
     fn repairs(&self) -> bool {

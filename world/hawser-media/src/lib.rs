@@ -11,7 +11,7 @@
 //! * [`panorama`] cuts 360-degree video into tiles and knows which of them a head sees, for `hawser vr360`.
 //! * [`Player`] turns the times of their arrival into re-buffering, start-up and delay.
 //! * [`quality`] is a model of what missing bytes do to the picture.
-//! * [`flv`] and [`rtmp`] are what encoders and players speak; [`broadcast`] brings their tags across, for `hawser live`.
+//! * [`flv`], [`rtmp`], [`mp4`] and [`ts`] are what encoders and players speak, [`codec`] what they set decoders up with; [`broadcast`] brings their tags across, for `hawser live`.
 //!
 //! ```
 //! let choice = hawser_media::choose(&"live,video=bbb,fps=30".parse()?)?;
@@ -27,15 +27,18 @@ mod application;
 mod backlog;
 pub mod broadcast;
 mod catalogue;
+pub mod codec;
 pub mod flv;
 pub mod framing;
 pub mod layered;
 pub mod live;
+pub mod mp4;
 pub mod panorama;
 mod player;
 pub mod quality;
 pub mod rtmp;
 pub mod tiles;
+pub mod ts;
 pub mod video;
 
 pub use application::{Application, Measure, Piece, Transport};

@@ -147,6 +147,9 @@ pub struct ScenarioLink {
     pub marks: Vec<(Nanos, String)>,
     /// What can be foreseen of it, or of the segment behind it that follows a scene; `None` without a scene.
     pub forecasts: Option<ForecastSource>,
+    /// By how much later than they are the outages of [`up`](ScenarioLink::up) are foreseen, on a link without a scene; `None` if they
+    /// are not.
+    pub foreseen_outages: Option<Duration>,
 }
 
 /// What policies at its ends may know of a link: the parts of a `hawser_radio::ProfileObserver`.

@@ -43,3 +43,4 @@ mod sscc;
 mod tiles;
 mod transfer;
 mod uplinks;
+mod warnings;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use hawser_status::model::{
-    Connection, ConnectionState, Event, LimitedBy, Link, LinkUsage, Path, PathState, Status,
+    Connection, ConnectionState, Event, LimitedBy, Link, LinkUsage, Path, PathState, Status, User,
 };
 
 use crate::units;
@@ -52,8 +52,7 @@ pub(super) fn status(status: &Status) -> String {
     if !status.users.is_empty() {
         text.push_str("\nUsers\n");
         for user in &status.users {
-            let connections = user.connections.join(", ");
-            let _ = writeln!(text, "  {:<20} {:>5} tunnels  {connections}", user.name, user.tunnels);
+            text.push_str(&user_lines(user));
         }
     }
     if !status.classes.is_empty() {
@@ -61,11 +60,12 @@ pub(super) fn status(status: &Status) -> String {
         for class in &status.classes {
             let _ = writeln!(
                 text,
-                "  {:<20} {:>5} flows  {:>10} sent  {:>10} received  {} dropped",
+                "  {:<20} {:>5} flows  {:>10} sent  {:>10} received  {} waiting  {} dropped",
                 class.name,
                 class.flows,
                 units::bytes(class.bytes_sent),
                 units::bytes(class.bytes_received),
+                class.queued,
                 class.dropped
             );
         }
@@ -74,6 +74,31 @@ pub(super) fn status(status: &Status) -> String {
     let hidden = status.connections.len().saturating_sub(MAX_SHOWN) as u64 + status.connections_left_out;
     if hidden > 0 {
         let _ = writeln!(text, "\nand {hidden} more connections (--json lists up to 256)");
+    }
+    text
+}
+
+/// A user of a gateway, and each link.
+fn user_lines(user: &User) -> String {
+    let mut text = format!(
+        "  {:<20} {:>5} tunnels  {:>12} out {:>12} in  {}\n",
+        user.name,
+        user.tunnels,
+        units::bit_rate(user.rate_sent_bps),
+        units::bit_rate(user.rate_received_bps),
+        user.connections.join(", ")
+    );
+    for link in &user.links {
+        let silent = if link.silent { "  SILENT" } else { "" };
+        let _ = writeln!(
+            text,
+            "    {:<18} {:>12} out {:>12} in {:>5.0} ms {:>6.2} % lost{silent}",
+            link.name,
+            units::bit_rate(link.rate_sent_bps),
+            units::bit_rate(link.rate_received_bps),
+            link.smoothed_rtt_ms,
+            link.loss * 100.0
+        );
     }
     text
 }

@@ -193,6 +193,7 @@ async fn serve(
     let (control, mut interrupt) = arguments.control.start("gateway", &interrupt, output).await?;
     control.attach(&endpoint);
     show_users(&control, &gateway);
+    crate::gateway_client::show_traffic(&control, gateway.traffic());
     announce(arguments, &endpoint, identity, output)?;
     crate::service::ready();
     if gateway.users() == 0 {
@@ -233,12 +234,17 @@ fn show_users(hub: &Hub, gateway: &server::Gateway) {
                     connection.user = Some(seen.name.clone());
                 }
             }
-            status.users.push(User {
+            let mut user = User {
                 name: seen.name,
                 tunnels: seen.tunnels as u64,
                 most_tunnels: seen.most as u64,
                 connections: ids,
-            });
+                bytes_sent: seen.traffic.iter().map(|kind| kind.bytes_sent).sum(),
+                bytes_received: seen.traffic.iter().map(|kind| kind.bytes_received).sum(),
+                ..User::default()
+            };
+            user.add_connections(&status.connections);
+            status.users.push(user);
         }
     }));
 }

@@ -1,11 +1,12 @@
-//! Encoders: over RTMP, or FLV from a file or a pipe.
+//! Encoders: over RTMP, or FLV or a transport stream from a file or a pipe.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hawser_media::flv::{FlvReader, Tag, TagKind};
+use hawser_media::flv::{FlvError, FlvReader, Tag, TagKind};
 use hawser_media::rtmp::{Event, Session};
+use hawser_media::ts::{SYNC, TsReader};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -191,28 +192,76 @@ impl Encoder<'_> {
     }
 }
 
-/// Reads FLV at the pace of its timestamps. Ends with the input.
-pub(super) async fn read_flv(path: &Path, hub: &Hub) -> Result<(), Failure> {
+/// What is in a file, told by its first byte.
+enum FileReader {
+    /// Nothing has been read.
+    Unknown,
+    Flv(FlvReader),
+    Ts(TsReader),
+}
+
+impl FileReader {
+    fn push(&mut self, bytes: &[u8]) {
+        if let (FileReader::Unknown, Some(first)) = (&self, bytes.first()) {
+            *self = if *first == SYNC {
+                FileReader::Ts(TsReader::default())
+            } else {
+                FileReader::Flv(FlvReader::default())
+            };
+        }
+        match self {
+            FileReader::Unknown => {}
+            FileReader::Flv(reader) => reader.push(bytes),
+            FileReader::Ts(reader) => reader.push(bytes),
+        }
+    }
+
+    fn next_tag(&mut self) -> Result<Option<Tag>, FlvError> {
+        match self {
+            FileReader::Unknown => Ok(None),
+            FileReader::Flv(reader) => reader.next_tag(),
+            FileReader::Ts(reader) => Ok(reader.next_tag()),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), FlvError> {
+        match self {
+            // A file without a byte is no FLV.
+            FileReader::Unknown => FlvReader::default().end(),
+            FileReader::Flv(reader) => reader.end(),
+            FileReader::Ts(reader) => {
+                reader.end();
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Reads FLV or a transport stream at the pace of its timestamps. Ends with the input.
+pub(super) async fn read_file(path: &Path, hub: &Hub) -> Result<(), Failure> {
     let mut input: Box<dyn AsyncRead + Send + Unpin> = if path.as_os_str() == "-" {
         Box::new(tokio::io::stdin())
     } else {
         Box::new(tokio::fs::File::open(path).await.map_err(|error| Failure::read(path, &error))?)
     };
-    let wrong = |error: hawser_media::flv::FlvError| {
-        Failure::read(path, &std::io::Error::new(std::io::ErrorKind::InvalidData, error))
-    };
+    let wrong =
+        |error: FlvError| Failure::read(path, &std::io::Error::new(std::io::ErrorKind::InvalidData, error));
     hub.begin_encoder();
-    let (mut reader, mut pace) = (FlvReader::default(), Pace::default());
+    let (mut reader, mut pace) = (FileReader::Unknown, Pace::default());
     let mut block = vec![0; BLOCK];
     loop {
+        let count = match input.read(&mut block).await {
+            Ok(count) => count,
+            Err(error) => return Err(Failure::read(path, &error)),
+        };
+        let ended = if count == 0 { reader.end() } else { Ok(()) };
+        reader.push(&block[..count]);
         while let Some(tag) = reader.next_tag().map_err(wrong)? {
             pace.wait(&tag).await;
             hub.push_tag(tag);
         }
-        match input.read(&mut block).await {
-            Ok(0) => return reader.end().map_err(wrong),
-            Ok(count) => reader.push(&block[..count]),
-            Err(error) => return Err(Failure::read(path, &error)),
+        if count == 0 {
+            return ended.map_err(wrong);
         }
     }
 }

@@ -1,14 +1,21 @@
 //! `hawser live`: live video from an encoder over several links to players.
 
 mod encoder;
+mod formats;
+mod hls;
 mod hub;
 mod play;
 mod players;
 mod protocol;
 mod publish;
+mod rate;
+mod record;
 mod relay;
+mod sink;
+mod srt;
 mod status;
 mod transport;
+mod udp;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,6 +28,7 @@ use clap::{Args, Subcommand};
 use hawser_media::broadcast::wire::Delivery;
 use tokio::net::TcpListener;
 
+use self::formats::Format;
 use self::players::Origin;
 use self::relay::Keys;
 use crate::control::{ControlOptions, LiveControlOptions};
@@ -53,6 +61,8 @@ fn tune(transport: &mut TransportConfig) {
 
 /// UDP port of a relay.
 const DEFAULT_PORT: u16 = 4434;
+/// Where encoders publish.
+const DEFAULT_RTMP: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1935);
 /// Where a player serves players.
 const DEFAULT_HTTP: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 /// How far the way to the relay may lag.
@@ -65,13 +75,13 @@ const KEY_VARIABLE: &str = "HAWSER_LIVE_KEY";
 const MAX_KEY: usize = 128;
 
 const EXAMPLES: &str = "\
-A publisher takes RTMP from an encoder and sends it to a relay over all links of its machine; players fetch it there. Headers, \
+A publisher takes RTMP, SRT or MPEG-TS from an encoder and sends it to a relay over all links of its machine; players fetch it there. Headers, \
 key frames and audio always arrive; of other frames the policy may give bytes up, in whose place players get zeros.
 
 Examples:
   hawser live relay --key KEY                              on a server; prints the other two command lines
   hawser live publish HOST:4434 --pin 'PIN' --key KEY      where the encoder is: ffmpeg, OBS to rtmp://127.0.0.1/live/KEY
-  hawser live play HOST:4434 --pin 'PIN' --key KEY         where the player is: ffplay http://127.0.0.1:8080/live.flv
+  hawser live play HOST:4434 --pin 'PIN' --key KEY         where the player is: a browser at http://127.0.0.1:8080/
   hawser live publish HOST:4434 --policy 4d-map --cc bbr ... with frames discarded, copied or not retransmitted (relay as well)
   hawser live play HOST:4434 --output - ... | ffplay -     without HTTP";
 
@@ -98,15 +108,17 @@ pub(crate) struct Publish {
     /// one the variable HAWSER_LIVE_KEY has it
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     key: Option<String>,
-    /// TCP address at which encoders publish
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:1935", value_parser = listen_address)]
-    rtmp: SocketAddr,
-    /// Read FLV from this file instead, at the pace of its timestamps; `-` is standard input
-    #[arg(short, long, value_name = "FILE", conflicts_with = "rtmp")]
-    input: Option<PathBuf>,
+    #[command(flatten)]
+    source: SourceOptions,
     /// End when the encoder is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,
+    /// The least and the most that the encoder may send, sound included, such as 500k-6M: --rate-socket says what fits
+    #[arg(long, value_name = "LEAST-MOST", requires = "rate_socket")]
+    bit_rate: Option<rate::Bounds>,
+    /// TCP address at which the program that drives the encoder reads what it is to send: ten lines of JSON a second
+    #[arg(long, value_name = "ADDR:PORT", requires = "bit_rate", value_parser = listen_address)]
+    rate_socket: Option<SocketAddr>,
     #[command(flatten)]
     delivery: DeliveryOptions,
     /// Seconds between lines about the stream and its paths
@@ -117,6 +129,24 @@ pub(crate) struct Publish {
     /// How to reach the relay
     #[command(flatten)]
     client: ClientOptions,
+}
+
+/// Where the stream comes from: one of these.
+#[derive(Args, Clone, Debug)]
+#[group(multiple = false)]
+pub(crate) struct SourceOptions {
+    /// TCP address at which encoders publish over RTMP. Default: 127.0.0.1:1935
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    rtmp: Option<SocketAddr>,
+    /// UDP address at which encoders call over SRT, with the key in their stream id; HAWSER_SRT_PASSPHRASE has a passphrase
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    srt: Option<SocketAddr>,
+    /// UDP address to which an encoder sends MPEG-TS, plain or in RTP; a multicast group is joined
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    udp: Option<SocketAddr>,
+    /// Read FLV or MPEG-TS from this file, at the pace of its timestamps; `-` is standard input
+    #[arg(short, long, value_name = "FILE")]
+    input: Option<PathBuf>,
 }
 
 /// Arguments of `hawser live relay`.
@@ -133,13 +163,17 @@ pub(crate) struct Relay {
     /// The same in the lines of a file
     #[arg(long, value_name = "FILE", conflicts_with = "keys")]
     keys_file: Option<PathBuf>,
-    /// Serve players FLV over HTTP at this TCP address as well: /VIEWKEY.flv, not encrypted
+    /// Serve players over HTTP at this TCP address as well, not encrypted: /VIEWKEY is a page with a player, others find
+    /// /VIEWKEY.m3u8, .ts, .mp4 and .flv
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
     /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
     /// https://player.example
     #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
     allow_origin: Origin,
+    /// Record each stream in files of this folder, fragmented MP4: /DIR/NUMBER-DATE.mp4, the number of its key from 1 on
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     delivery: DeliveryOptions,
     /// Certificate chain (PEM)
@@ -174,16 +208,23 @@ pub(crate) struct Play {
     /// HAWSER_LIVE_KEY has it
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     key: Option<String>,
-    /// TCP address at which players find it, as /live.flv. Default: 127.0.0.1:8080, without --output
+    /// TCP address at which browsers find a page with a player, and others /live.m3u8, .ts, .mp4 and .flv.
+    /// Default: 127.0.0.1:8080, without --output and --srt
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
     /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
     /// https://player.example
     #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
     allow_origin: Origin,
-    /// Write FLV to this file; `-` is standard output
+    /// Write the stream to this file; `-` is standard output
     #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Format of what --output writes. Default: what the name of the file ends with, else flv
+    #[arg(long, value_enum, requires = "output")]
+    format: Option<Format>,
+    /// Call this SRT server and send it the stream: srt://HOST:PORT?streamid=ID; HAWSER_SRT_PASSPHRASE has a passphrase
+    #[arg(long, value_name = "URL")]
+    srt: Option<srt::Target>,
     /// End when the publisher is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::formats::Format;
 use super::hub::Hub;
-use super::players::{Access, Listed, serve_http, write_file};
+use super::players::{Access, Listed, serve_http};
 use super::protocol::{self, CODE_BROKEN, CODE_DONE, Request};
 use super::publish::Reconnecting;
+use super::sink::write_file;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver};
-use super::{ControlOptions, Play, listen_tcp};
+use super::{ControlOptions, Play, listen_tcp, srt};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::ClientSetup;
@@ -42,13 +44,18 @@ pub(super) async fn run(
     let status = Status::new("play", Flow::Received, hub.clone(), output);
     status.show(&control);
     let http = start_http(&arguments, &hub, &status, output).await?;
+    let pushing = start_srt(&arguments, &hub, &status, output)?;
     let file = arguments.output.clone();
     let has_file = file.is_some();
     let mut writing = {
         let (hub, status, once) = (hub.clone(), status.clone(), arguments.once);
+        let format = arguments.format;
         tokio::spawn(async move {
             match file {
-                Some(path) => write_file(path, hub, status, once).await,
+                Some(path) => {
+                    let format = format.or_else(|| format_of(&path)).unwrap_or(Format::Flv);
+                    write_file(path, format, hub, status, once).await
+                }
                 None => std::future::pending().await,
             }
         })
@@ -67,13 +74,30 @@ pub(super) async fn run(
         () = interrupt.raised() => Err(super::stopped()),
     };
     telling.abort();
-    http.into_iter().for_each(|task| task.abort());
+    http.into_iter().chain(pushing).for_each(|task| task.abort());
     status.report(Some(&client));
     result
 }
 
+/// The format that a file's name says.
+fn format_of(path: &std::path::Path) -> Option<Format> {
+    path.to_str().and_then(Format::of_name).map(|(_, format)| format)
+}
+
 fn joined(result: Result<Result<(), Failure>, tokio::task::JoinError>) -> Result<(), Failure> {
     result.unwrap_or_else(|error| Err(Failure::new(Exit::Failure, error.to_string())))
+}
+
+/// Sends the stream to an SRT server, if asked to.
+fn start_srt(
+    arguments: &Play,
+    hub: &Arc<Hub>,
+    status: &Arc<Status>,
+    output: Output,
+) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
+    let Some(target) = arguments.srt.clone() else { return Ok(None) };
+    let push = srt::Push { target, passphrase: srt::passphrase()?, latency: srt::LATENCY, output };
+    Ok(Some(tokio::spawn(push.run(hub.clone(), status.clone()))))
 }
 
 /// Serves players over HTTP, if asked to or if there is nothing else to do.
@@ -83,18 +107,19 @@ async fn start_http(
     status: &Arc<Status>,
     output: Output,
 ) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
-    let address = match (arguments.http, &arguments.output) {
-        (Some(address), _) => address,
-        (None, None) => super::DEFAULT_HTTP,
-        (None, Some(_)) => return Ok(None),
+    let has_other = arguments.output.is_some() || arguments.srt.is_some();
+    let address = match arguments.http {
+        Some(address) => address,
+        None if has_other => return Ok(None),
+        None => super::DEFAULT_HTTP,
     };
     let listener = listen_tcp(address).await?;
     let address = listener.local_addr().unwrap_or(address);
     if output.json {
         Channel::Stdout.print(&serde_json::json!({ "http": address.to_string(), "port": address.port() }));
     }
-    output.remark(format_args!("hawser: ffplay -fflags nobuffer http://{address}/live.flv"));
-    let listed = Listed { name: "live".to_owned(), hub: hub.clone(), status: status.clone() };
+    output.remark(format_args!("hawser: in a browser: http://{address}/   elsewhere: ffplay -fflags nobuffer http://{address}/live.flv"));
+    let listed = Listed::new("live".to_owned(), hub.clone(), status.clone());
     let access = Access { is_private: true, origin: arguments.allow_origin.clone() };
     Ok(Some(tokio::spawn(serve_http(listener, vec![listed], access))))
 }

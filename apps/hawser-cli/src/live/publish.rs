@@ -1,16 +1,19 @@
 //! `hawser live publish`: from an encoder to a relay.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
-use super::encoder::{Encoders, read_flv};
+use super::encoder::{Encoders, read_file};
 use super::hub::{Hub, Next};
 use super::protocol::{self, CODE_DONE, Request};
+use super::rate::{self, Guide, LOOK, Look, Told};
 use super::status::Status;
 use super::transport::UnitSender;
-use super::{ControlOptions, Publish, listen_tcp};
+use super::{ControlOptions, Publish, listen_tcp, srt, udp};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::ClientSetup;
@@ -50,8 +53,17 @@ pub(super) async fn run(
     let source = start_source(&arguments, &key, &hub, output).await?;
     let telling = tokio::spawn(status.clone().tell(arguments.interval));
     let mut connecting = interrupt.clone();
-    let uplink =
-        Uplink { arguments: &arguments, key: &key, client: &client, hub: &hub, status: &status, output };
+    let guide = start_guide(&arguments, output).await?;
+    let guide = guide.as_ref();
+    let uplink = Uplink {
+        arguments: &arguments,
+        key: &key,
+        client: &client,
+        hub: &hub,
+        status: &status,
+        output,
+        guide,
+    };
     let result = tokio::select! {
         result = uplink.run(&mut connecting) => result,
         failure = source => match failure {
@@ -72,42 +84,133 @@ async fn start_source(
     hub: &Arc<Hub>,
     output: Output,
 ) -> Result<tokio::task::JoinHandle<Result<(), Failure>>, Failure> {
-    if let Some(path) = arguments.input.clone() {
+    let source = &arguments.source;
+    if let Some(path) = source.input.clone() {
         let hub = hub.clone();
         return Ok(tokio::spawn(async move {
-            read_flv(&path, &hub).await?;
+            read_file(&path, &hub).await?;
             hub.end();
             std::future::pending().await
         }));
     }
-    let listener = listen_tcp(arguments.rtmp).await?;
-    let address = listener.local_addr().unwrap_or(arguments.rtmp);
-    if output.json {
-        Channel::Stdout.print(&serde_json::json!({ "rtmp": address.to_string(), "port": address.port() }));
+    let (done, dones) = mpsc::channel(1);
+    let ends = tell_ends(dones, hub.clone(), arguments.once);
+    let lost = |error: std::io::Error| Failure::new(Exit::Failure, format!("the input is lost: {error}"));
+    if let Some(address) = source.srt {
+        let socket = udp::bind(address).await?;
+        let address = socket.local_addr().unwrap_or(address);
+        announce(
+            output,
+            "srt",
+            address,
+            &format!("ffmpeg -re -i FILE ... -f mpegts 'srt://{address}?streamid=KEY'"),
+        );
+        let callers = srt::Callers {
+            hub: hub.clone(),
+            key: key.to_owned(),
+            output,
+            done,
+            passphrase: srt::passphrase()?,
+            latency: srt::LATENCY,
+        };
+        return Ok(tokio::spawn(async move {
+            tokio::select! { error = callers.listen(socket) => Err(lost(error)), () = ends => Ok(()) }
+        }));
     }
-    output.remark(format_args!(
-        "hawser: waiting for an encoder: ffmpeg -re -i FILE -c:v libx264 -bf 0 -g 50 -c:a aac -f flv rtmp://{address}/live/KEY"
-    ));
-    let (done, mut dones) = mpsc::channel(1);
+    if let Some(address) = source.udp {
+        let socket = udp::bind(address).await?;
+        let address = socket.local_addr().unwrap_or(address);
+        announce(
+            output,
+            "udp",
+            address,
+            &format!("ffmpeg -re -i FILE ... -f mpegts 'udp://{address}?pkt_size=1316'"),
+        );
+        let receiving = udp::receive(socket, hub.clone(), output, done);
+        return Ok(tokio::spawn(async move {
+            tokio::select! { error = receiving => Err(lost(error)), () = ends => Ok(()) }
+        }));
+    }
+    let address = source.rtmp.unwrap_or(super::DEFAULT_RTMP);
+    let listener = listen_tcp(address).await?;
+    let address = listener.local_addr().unwrap_or(address);
+    let example =
+        format!("ffmpeg -re -i FILE -c:v libx264 -bf 0 -g 50 -c:a aac -f flv rtmp://{address}/live/KEY");
+    announce(output, "rtmp", address, &example);
     let encoders = Arc::new(Encoders::new(hub.clone(), key.to_owned(), output, done));
-    let (hub, once) = (hub.clone(), arguments.once);
     Ok(tokio::spawn(async move {
-        let listening = encoders.listen(listener);
-        tokio::select! {
-            () = listening => {}
-            () = async {
-                while let Some(has_said_so) = dones.recv().await {
-                    if once || has_said_so {
-                        hub.end();
-                    } else {
-                        let hub = hub.clone();
-                        tokio::spawn(async move { hub.end_unless_another_follows(SUCCESSOR).await });
-                    }
-                }
-            } => {}
-        }
-        Ok(())
+        tokio::select! { () = encoders.listen(listener) => Ok(()), () = ends => Ok(()) }
     }))
+}
+
+/// Where the bit rate is found, and who is told.
+struct Steering {
+    guide: Mutex<Guide>,
+    told: watch::Sender<Told>,
+    started: Instant,
+}
+
+/// Begins to tell the encoder's driver what fits, if asked to.
+async fn start_guide(arguments: &Publish, output: Output) -> Result<Option<Steering>, Failure> {
+    let (Some(bounds), Some(address)) = (arguments.bit_rate, arguments.rate_socket) else { return Ok(None) };
+    let listener = listen_tcp(address).await?;
+    let address = listener.local_addr().unwrap_or(address);
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ "rate_socket": address.to_string() }));
+    }
+    output.remark(format_args!("hawser: what the encoder is to send: {address}"));
+    let (told, tolds) = watch::channel(Told::default());
+    tokio::spawn(rate::serve(listener, tolds));
+    Ok(Some(Steering { guide: Mutex::new(Guide::new(bounds)), told, started: Instant::now() }))
+}
+
+impl Steering {
+    /// Looks at a connection as long as it lasts.
+    async fn watch(&self, session: &Session, hub: &Hub, written: &AtomicU64) {
+        self.lock().restart();
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let stats = session.connection.stats();
+            let arrived = stats.stream_bytes_acked + stats.stream_bytes_discarded;
+            let waits = hub.longest_queue().1 as u64;
+            let paths = session.connection.paths().into_iter();
+            let trips =
+                paths.filter_map(|path| session.connection.path_stats(path.id)).map(|stats| stats.min_rtt);
+            let look = Look {
+                at: self.started.elapsed(),
+                arrived,
+                backlog: waits + written.load(Ordering::Relaxed).saturating_sub(arrived),
+                round_trip: trips.filter(|trip| !trip.is_zero()).max().unwrap_or_default(),
+            };
+            self.told.send_replace(self.lock().look(look));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Guide> {
+        self.guide.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says where encoders are awaited.
+fn announce(output: Output, protocol: &str, address: SocketAddr, example: &str) {
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ protocol: address.to_string(), "port": address.port() }));
+    }
+    output.remark(format_args!("hawser: waiting for an encoder: {example}"));
+}
+
+/// Tells the hub when the encoder is done, or has gone and no other follows.
+async fn tell_ends(mut dones: mpsc::Receiver<bool>, hub: Arc<Hub>, once: bool) {
+    while let Some(has_said_so) = dones.recv().await {
+        if once || has_said_so {
+            hub.end();
+        } else {
+            let hub = hub.clone();
+            tokio::spawn(async move { hub.end_unless_another_follows(SUCCESSOR).await });
+        }
+    }
+    // Encoders are awaited as long as somebody listens.
+    std::future::pending().await
 }
 
 /// From the hub to the relay, over one connection after the other.
@@ -118,6 +221,7 @@ struct Uplink<'a> {
     hub: &'a Arc<Hub>,
     status: &'a Arc<Status>,
     output: Output,
+    guide: Option<&'a Steering>,
 }
 
 impl Uplink<'_> {
@@ -136,7 +240,7 @@ impl Uplink<'_> {
 
     /// Whether nothing follows when the source is done.
     fn ends_with_source(&self) -> bool {
-        self.arguments.once || self.arguments.input.is_some()
+        self.arguments.once || self.arguments.source.input.is_some()
     }
 
     async fn attempt(
@@ -166,17 +270,33 @@ impl Uplink<'_> {
 
     /// Sends what comes, until the source is done.
     async fn send(&self, session: &Session) -> Result<(), Failure> {
-        let lost = |error: hawser::WriteError| match error {
-            hawser::WriteError::ConnectionLost(error) => protocol::ended(&error),
-            error => Failure::new(Exit::ConnectionLost, error.to_string()),
-        };
         let delivery = self.arguments.delivery.delivery();
         let mut sender = UnitSender::open(&session.connection, delivery).await.map_err(lost)?;
+        let written = sender.written();
+        let watching = async {
+            match self.guide {
+                Some(guide) => guide.watch(session, self.hub, &written).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            sent = self.send_all(&mut sender) => sent?,
+            () = watching => {}
+        }
+        sender.end().await.map_err(lost)?;
+        match tokio::time::timeout(FAREWELL, sender.finish()).await {
+            Ok(true) => Ok(()),
+            _ => Err(Failure::new(Exit::ConnectionLost, "what was sent last did not arrive at the relay")),
+        }
+    }
+
+    /// Sends units until the source is done.
+    async fn send_all(&self, sender: &mut UnitSender) -> Result<(), Failure> {
         let mut subscription = self.hub.subscribe();
         loop {
             let unit = match subscription.next().await {
                 Next::Unit(unit) => unit,
-                Next::End if self.ends_with_source() => break,
+                Next::End if self.ends_with_source() => return Ok(()),
                 // Players are told; another encoder may follow.
                 Next::End => {
                     sender.end().await.map_err(lost)?;
@@ -189,11 +309,14 @@ impl Uplink<'_> {
             let taken = in_time(self.client.stall, "the relay answers, but took nothing", sender.send(&unit));
             taken.await?.map_err(lost)?;
         }
-        sender.end().await.map_err(lost)?;
-        match tokio::time::timeout(FAREWELL, sender.finish()).await {
-            Ok(true) => Ok(()),
-            _ => Err(Failure::new(Exit::ConnectionLost, "what was sent last did not arrive at the relay")),
-        }
+    }
+}
+
+/// Why a stream takes nothing more.
+fn lost(error: hawser::WriteError) -> Failure {
+    match error {
+        hawser::WriteError::ConnectionLost(error) => protocol::ended(&error),
+        error => Failure::new(Exit::ConnectionLost, error.to_string()),
     }
 }
 

@@ -10,6 +10,7 @@ use super::hub::{Hub, Next};
 use super::players::{Access, Listed, serve_http};
 use super::protocol::{self, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request};
 use super::publish::SUCCESSOR;
+use super::record::Recorder;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
 use super::{ControlOptions, Relay, key_digest as digest, listen_tcp};
@@ -87,6 +88,7 @@ pub(super) async fn run(
     control.attach(&endpoint);
     shared.streams.iter().for_each(|stream| stream.status.show(&control));
     let http = start_http(&arguments, &keys, &shared).await?;
+    let recording = start_recording(&arguments, &shared)?;
     announce(&arguments, &keys, &endpoint, &identity, http, output)?;
     let telling: Vec<_> = shared
         .streams
@@ -112,7 +114,7 @@ pub(super) async fn run(
             }
         });
     }
-    telling.iter().for_each(tokio::task::JoinHandle::abort);
+    telling.iter().chain(&recording).for_each(tokio::task::JoinHandle::abort);
     shared.streams.iter().for_each(|stream| stream.status.report(None));
     endpoint.close(CODE_DONE, b"the relay stops");
     let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
@@ -176,6 +178,19 @@ impl Keys {
     }
 }
 
+/// Begins to record all streams, if asked to.
+fn start_recording(arguments: &Relay, shared: &Shared) -> Result<Vec<tokio::task::JoinHandle<()>>, Failure> {
+    let Some(folder) = &arguments.record else { return Ok(Vec::new()) };
+    std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
+    let recorders = shared.streams.iter().enumerate().map(|(at, stream)| {
+        // Keys are secret, so that they name no files.
+        let name = (at + 1).to_string();
+        let recorder = Recorder { folder: folder.clone(), name, output: shared.output };
+        tokio::spawn(recorder.run(stream.hub.clone()))
+    });
+    Ok(recorders.collect())
+}
+
 async fn start_http(
     arguments: &Relay,
     keys: &[Keys],
@@ -184,11 +199,10 @@ async fn start_http(
     let Some(address) = arguments.http else { return Ok(None) };
     let listener = listen_tcp(address).await?;
     let address = listener.local_addr().unwrap_or(address);
-    let listed = keys.iter().zip(&shared.streams).map(|(keys, stream)| Listed {
-        name: keys.view.clone(),
-        hub: stream.hub.clone(),
-        status: stream.status.clone(),
-    });
+    let listed = keys
+        .iter()
+        .zip(&shared.streams)
+        .map(|(keys, stream)| Listed::new(keys.view.clone(), stream.hub.clone(), stream.status.clone()));
     let access = Access { is_private: false, origin: arguments.allow_origin.clone() };
     tokio::spawn(serve_http(listener, listed.collect(), access));
     Ok(Some(address))
@@ -223,7 +237,10 @@ fn announce(
         output.remark(format_args!("  hawser live publish {address}{trust} --key {}", keys.publish));
         output.remark(format_args!("  hawser live play {address}{trust} --key {}", keys.view));
         if let Some(http) = http {
-            output.remark(format_args!("  ffplay -fflags nobuffer http://{http}/{}.flv", keys.view));
+            output.remark(format_args!(
+                "  in a browser: http://{http}/{}   (.m3u8, .ts, .flv for others)",
+                keys.view
+            ));
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Units over a connection: the end that sends, and the end that receives.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hawser_media::broadcast::wire::{self, Delivery, Found, PREFACE, Part, UnitReader, WireError};
@@ -24,6 +25,8 @@ pub(super) struct UnitSender {
     delivery: Delivery,
     /// The frame before, of the same group of pictures.
     previous: Option<u32>,
+    /// Bytes that the stream has taken.
+    written: Arc<AtomicU64>,
 }
 
 impl UnitSender {
@@ -31,7 +34,13 @@ impl UnitSender {
     pub(super) async fn open(connection: &Connection, delivery: Delivery) -> Result<Self, WriteError> {
         let mut stream = connection.open_uni().await.map_err(WriteError::ConnectionLost)?;
         stream.write_all(&PREFACE).await?;
-        Ok(UnitSender { connection: connection.clone(), stream, delivery, previous: None })
+        let written = Arc::new(AtomicU64::new(PREFACE.len() as u64));
+        Ok(UnitSender { connection: connection.clone(), stream, delivery, previous: None, written })
+    }
+
+    /// Counts the bytes that the stream takes.
+    pub(super) fn written(&self) -> Arc<AtomicU64> {
+        self.written.clone()
     }
 
     /// Writes a unit, waiting while the stream is full.
@@ -63,7 +72,13 @@ impl UnitSender {
 
     async fn write(&mut self, part: Part) -> Result<(), WriteError> {
         // An empty frame is none.
-        if part.bytes.is_empty() { Ok(()) } else { self.stream.write_frame(&part.info, part.bytes).await }
+        if part.bytes.is_empty() {
+            return Ok(());
+        }
+        let length = part.bytes.len() as u64;
+        self.stream.write_frame(&part.info, part.bytes).await?;
+        self.written.fetch_add(length, Ordering::Relaxed);
+        Ok(())
     }
 }
 

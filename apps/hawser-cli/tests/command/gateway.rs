@@ -206,6 +206,38 @@ fn halves_are_closed_one_by_one() {
     assert!(answer == question);
 }
 
+/// Classes, and users with their links, for those who look at either end.
+#[test]
+fn the_status_of_both_ends_tells_what_tunnels_carry() {
+    let places = tempfile::tempdir().unwrap();
+    let place = |name: &str| places.path().join(name).to_str().unwrap().to_owned();
+    let (at_gateway, at_proxy) = (place("gateway.sock"), place("proxy.sock"));
+    let gateway = Gateway::start(&[&ALLOW[..], &["--control", &at_gateway]].concat());
+    let proxy = Client::start(gateway.client("proxy", &["--listen", "127.0.0.1:0", "--control", &at_proxy]));
+    let mut stream = proxy.socks("127.0.0.1", server(echo)).unwrap();
+    let question = noise(50_000);
+    stream.write_all(&question).unwrap();
+    let mut answer = vec![0; question.len()];
+    stream.read_exact(&mut answer).unwrap();
+    let status = |socket: &str| run_json(hawser(["ctl", "--json", "--socket", socket, "status"]));
+    // A look may be an eighth of a second old.
+    for socket in [&at_proxy, &at_gateway] {
+        wait_until("the flow is seen", || status(socket)["classes"][0]["flows"] == 1);
+    }
+    for (status, name) in [(status(&at_proxy), "proxy"), (status(&at_gateway), "gateway")] {
+        let class = &status["classes"][0];
+        assert_eq!((&class["name"], &class["flows"]), (&"tcp".into(), &1.into()), "{name}: {status}");
+        let bytes = (&class["bytes_sent"], &class["bytes_received"]);
+        assert_eq!(bytes, (&50_000.into(), &50_000.into()), "{name}: {status}");
+    }
+    let user = &status(&at_gateway)["users"][0];
+    assert_eq!((&user["name"], &user["bytes_sent"]), (&"alice".into(), &50_000.into()), "{user}");
+    let links: Vec<&Value> = user["links"].as_array().unwrap().iter().map(|link| &link["name"]).collect();
+    assert_eq!(links, ["127.0.0.1", "127.0.0.2"]);
+    drop(stream);
+    wait_until("no flow is open", || status(&at_proxy)["classes"][0]["flows"] == 0);
+}
+
 /// A reset is no end: a program that reads a file must not take half of it for the whole.
 #[test]
 fn resets_travel_in_both_directions() {
@@ -326,6 +358,40 @@ fn a_gateway_that_is_killed_and_started_again_is_found() {
     let mut stream = waiting.or_else(|_| proxy.socks("127.0.0.1", port)).unwrap();
     stream.write_all(b"hello").unwrap();
     stream.read_exact(&mut [0; 5]).unwrap();
+}
+
+/// `-R` needs a permission, which is seen while the gateway runs, and lasts over a restart of the gateway.
+#[test]
+fn a_port_of_the_gateway_leads_to_a_host_of_the_user_who_may_have_it() {
+    let port = server(echo);
+    let mut gateway = Gateway::start(&ALLOW);
+    let forward = format!("0:127.0.0.1:{port}");
+    let refused = run(gateway.client("forward", &["-R", &forward]));
+    assert!(!refused.status.success());
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("does not let alice listen") && said.contains("user set alice --listen"), "{said}");
+    let free = free_port();
+    let grants = ["set", "alice", "--listen", &free.to_string(), "--rate", "500M", "--volume", "2G"];
+    assert!(run(Gateway::users(&gateway.folder, &grants)).status.success());
+    let listed = run(Gateway::users(&gateway.folder, &["list"]));
+    let expected = format!("alice --listen 127.0.0.1:{free} --rate 500.0Mbit/s --volume 2147483648\n");
+    assert_eq!(String::from_utf8_lossy(&listed.stdout), expected);
+    std::thread::sleep(Duration::from_secs(1));
+    let client = Client::start(gateway.client("forward", &["-R", &forward]));
+    let address: SocketAddr = client.hello["remote"][0].as_str().unwrap().parse().unwrap();
+    assert_eq!(address.port(), free);
+    let answers = || {
+        let mut stream = connect(address);
+        stream.write_all(b"hello").is_ok() && stream.read_exact(&mut [0; 5]).is_ok()
+    };
+    assert!(answers());
+    gateway.kill();
+    gateway.restart();
+    client.says("listens on");
+    client.says("again");
+    assert!(answers());
+    assert!(!run(Gateway::users(&gateway.folder, &["set", "alice", "--rate", "0"])).status.success());
+    assert!(!run(Gateway::users(&gateway.folder, &["set", "bob", "--rate", "1M"])).status.success());
 }
 
 /// Each holds its own window and nothing of the others': the 65th goes on until its end.

@@ -362,3 +362,152 @@ fn what_ffmpeg_publishes_is_decoded_as_it_was_encoded() {
     let (sent, got) = (frame_digests(Path::new(&direct)), frame_digests(Path::new(&output)));
     assert_eq!((sent.len(), &sent), (100, &got));
 }
+
+/// A process that says in its first line of JSON where it listens.
+fn start_listening(mut command: Command, field: &str) -> (Running, String) {
+    command.stdin(Stdio::null()).arg("-q");
+    let (process, hello) = spawn_and_read_line(command);
+    let hello: Value = serde_json::from_str(&hello).unwrap();
+    (Running(process), hello[field].as_str().unwrap().to_owned())
+}
+
+/// ffmpeg's test picture and a tone, in real time, to this address.
+fn transport_stream_to(url: &str, seconds: &str) -> Command {
+    let mut command = Command::new("ffmpeg");
+    command.args([
+        "-v",
+        "error",
+        "-re",
+        "-f",
+        "lavfi",
+        "-i",
+        "testsrc2=size=320x240:rate=25",
+        "-f",
+        "lavfi",
+        "-i",
+        "sine",
+    ]);
+    command.args([
+        "-t",
+        seconds,
+        "-c:v",
+        "libx264",
+        "-preset",
+        "ultrafast",
+        "-g",
+        "25",
+        "-bf",
+        "2",
+        "-pix_fmt",
+        "yuv420p",
+    ]);
+    command.args(["-c:a", "aac", "-f", "mpegts", url]).stdin(Stdio::null());
+    command
+}
+
+/// What ffprobe finds in three seconds: codecs, and what it complains of.
+fn probed(input: &str) -> (Vec<String>, String) {
+    let mut command = Command::new("timeout");
+    command.args(["20", "ffprobe", "-v", "warning", "-read_intervals", "%+3", "-count_packets"]);
+    command.args(["-show_entries", "stream=codec_name", "-of", "csv=p=0", "-i", input]);
+    let output = run(command);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut codecs: Vec<String> =
+        text.split_whitespace().map(|line| line.trim_matches(',').to_owned()).collect();
+    codecs.sort_unstable();
+    codecs.dedup();
+    (codecs, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// An encoder that calls over SRT; players take it in every format, a server is called over SRT, and the relay records.
+#[test]
+fn what_comes_over_srt_goes_out_in_every_format() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let recordings = folder.path().join("recordings");
+    let relay = Relay::start(&["--record", recordings.to_str().unwrap()]);
+    let (publisher, srt) = start_listening(relay.client("publish", KEY, &["--srt", "127.0.0.1:0"]), "srt");
+    let wrong = run(transport_stream_to(&format!("srt://{srt}?streamid=wrong"), "1"));
+    assert!(!wrong.status.success());
+    let mut encoder = transport_stream_to(&format!("srt://{srt}?streamid=publish:live/{KEY}"), "60");
+    let encoder = Running(encoder.spawn().unwrap());
+    // A server that is called: it writes what comes.
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let called = folder.path().join("called.ts");
+    let mut server = Command::new("ffmpeg");
+    server.args([
+        "-v",
+        "error",
+        "-y",
+        "-i",
+        &format!("srt://127.0.0.1:{port}?mode=listener"),
+        "-c",
+        "copy",
+        "-t",
+        "5",
+    ]);
+    let server = Running(server.arg(&called).stdin(Stdio::null()).spawn().unwrap());
+    let target = format!("srt://127.0.0.1:{port}?streamid=x");
+    let (player, http) =
+        start_listening(relay.client("play", KEY, &["--http", "127.0.0.1:0", "--srt", &target]), "http");
+    let wanted = ["aac", "h264"];
+    for format in ["flv", "mp4", "ts", "m3u8"] {
+        let (codecs, complaints) = probed(&format!("http://{http}/live.{format}"));
+        assert_eq!((codecs, complaints.as_str()), (wanted.map(str::to_owned).to_vec(), ""), "{format}");
+    }
+    let mut page = TcpStream::connect(&http).unwrap();
+    page.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut text = String::new();
+    page.read_to_string(&mut text).unwrap();
+    assert!(
+        text.starts_with("HTTP/1.1 200") && text.contains("<video") && text.contains("script-src 'self'"),
+        "{text}"
+    );
+    let mut server = server;
+    assert!(server.0.wait().unwrap().success());
+    let (codecs, complaints) = probed(called.to_str().unwrap());
+    assert_eq!((codecs, complaints.as_str()), (wanted.map(str::to_owned).to_vec(), ""));
+    drop((encoder, publisher, player));
+    // Killed at once: what was recorded until then can be read.
+    relay.process.signal(Signal::SIGKILL);
+    let files: Vec<_> = std::fs::read_dir(&recordings).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let (codecs, complaints) = probed(files[0].to_str().unwrap());
+    assert_eq!((codecs, complaints.as_str()), (wanted.map(str::to_owned).to_vec(), ""));
+    assert!(frame_digests(&files[0]).len() > 100);
+}
+
+/// A transport stream over UDP; what is told to the encoder's driver is the most that it may send, since all of it fits.
+#[test]
+fn a_transport_stream_over_udp_is_published_and_the_bit_rate_is_told() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let relay = Relay::start(&[]);
+    let output = relay.file("out.ts");
+    let player = relay.start_client("play", &["--output", &output, "--once"]);
+    let arguments =
+        ["--udp", "127.0.0.1:0", "--once", "--bit-rate", "100k-8M", "--rate-socket", "127.0.0.1:0"];
+    let mut command = relay.client("publish", KEY, &arguments);
+    let mut process = command.args(["-q"]).stdout(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut hello = |field: &str| {
+        let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        line[field].as_str().unwrap().to_owned()
+    };
+    let (udp, rate) = (hello("udp"), hello("rate_socket"));
+    let _publisher = Running(process);
+    let encoded = run(transport_stream_to(&format!("udp://{udp}?pkt_size=1316"), "4"));
+    assert!(encoded.status.success(), "{}", String::from_utf8_lossy(&encoded.stderr));
+    let told = BufReader::new(TcpStream::connect(rate).unwrap()).lines().nth(1).unwrap().unwrap();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["bit_rate"], 8_000_000, "{told}");
+    let (played, played_well) = player.report();
+    assert!(played_well, "{played}");
+    // UDP over loopback loses nothing, and the last picture is complete when the source has been silent.
+    assert_eq!(frame_digests(Path::new(&output)).len(), 100);
+    let (codecs, complaints) = probed(&output);
+    assert_eq!((codecs.len(), complaints.as_str()), (2, ""));
+}

@@ -12,9 +12,9 @@ use hawser_masque::order;
 use http::HeaderValue;
 use tokio::task::JoinHandle;
 
-use super::session::Session;
+use super::session::{Answer, Session};
 use super::{GatewayClient, OpenError, open};
-use crate::ip_relay::{IpEvent, IpReceiver, IpSender, takes_numbers};
+use crate::ip_relay::{IpEvent, IpReceiver, IpSender, dropped, takes_numbers};
 
 type Incoming = h3::client::RequestStream<RecvStream, Bytes>;
 type Outgoing = h3::client::RequestStream<SendStream<Bytes>, Bytes>;
@@ -113,18 +113,26 @@ pub(super) async fn open(client: &GatewayClient, wanted: &[IpAddr]) -> Result<Ip
     let mut request = request.map_err(|error| OpenError::Protocol(error.to_string()))?;
     request.extensions_mut().insert(CONNECT_IP);
     request.headers_mut().insert(order::FIELD, HeaderValue::from_static(order::FIELD_VALUE));
-    let (session, stream, response) = open::open(client, &"IP packets", &request).await?;
+    let traffic = client.traffic().clone();
+    let dropped = || dropped(&traffic);
+    let (session, answer) = open::open(client, &"IP packets", &request, &dropped).await?;
+    let Answer { stream, response, flow } = answer;
     let numbers = takes_numbers(response.headers());
-    let (flow_sender, flow_receiver) = session.flows.open(stream.id());
+    let (flow_sender, flow_receiver) = flow.ok_or(OpenError::NoUdp)?;
     let (outgoing, incoming) = stream.split();
-    let (sender, mut writer) =
-        IpSender::new::<Outgoing>(outgoing, flow_sender, session.connection.clone(), numbers);
+    let (sender, mut writer) = IpSender::new::<Outgoing>(
+        outgoing,
+        flow_sender,
+        session.connection.clone(),
+        numbers,
+        traffic.clone(),
+    );
     let writer = tokio::spawn(async move {
         if writer.run().await.is_ok() {
             writer.finish().await;
         }
     });
-    let inner = IpReceiver::new(incoming, flow_receiver, numbers);
+    let inner = IpReceiver::new(incoming, flow_receiver, numbers, traffic);
     let mut receiver = IpTunnelReceiver { inner, writer, _session: session };
     let find = |is_v4: bool| wanted.iter().copied().find(|address| address.is_ipv4() == is_v4);
     let v4 = find(true).unwrap_or(Ipv4Addr::UNSPECIFIED.into());

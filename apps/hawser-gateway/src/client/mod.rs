@@ -3,12 +3,13 @@
 mod ip;
 mod keeper;
 mod open;
+mod remote;
 mod session;
 
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,12 +19,15 @@ use hawser_masque::target::Target;
 use hawser_net::Connection;
 use tokio::sync::watch;
 
+use crate::local::forward::Transport;
+use crate::traffic::Traffic;
 use crate::users::Key;
 use keeper::{Keeper, State};
 use session::Session;
 
 pub use ip::{IpTunnel, IpTunnelReceiver, IpTunnelSender};
 pub use open::{Closed, TcpTunnel, UdpReceiver, UdpSender, UdpTunnel};
+pub use remote::{Arrival, RemotePort};
 pub use session::Hello;
 
 /// RFC 9114 section 8.1.
@@ -96,6 +100,7 @@ struct Inner {
     config: ClientConfig,
     state: watch::Receiver<State>,
     keeper: Keeper,
+    traffic: Traffic,
 }
 
 impl fmt::Debug for GatewayClient {
@@ -118,7 +123,7 @@ impl GatewayClient {
         let session = Arc::new(Session::begin(first).await?);
         let hello = session.hello(&config).await?;
         let (keeper, state) = Keeper::start(session, dialer, say);
-        Ok((GatewayClient(Arc::new(Inner { config, state, keeper })), hello))
+        Ok((GatewayClient(Arc::new(Inner { config, state, keeper, traffic: Traffic::default() })), hello))
     }
 
     /// Ends the connection, and makes no other. For the gateway to hear of it, wait for its endpoint to be idle.
@@ -127,6 +132,11 @@ impl GatewayClient {
         if let State::Up(session) = &*self.0.state.borrow() {
             session.connection.close(H3_NO_ERROR, b"");
         }
+    }
+
+    /// What its tunnels carry and carried, by kind.
+    pub fn traffic(&self) -> &Traffic {
+        &self.0.traffic
     }
 
     /// Opens a tunnel for TCP: returns when the gateway has connected to the target.
@@ -151,6 +161,14 @@ impl GatewayClient {
     /// [`OpenError`].
     pub async fn ip(&self, wanted: &[IpAddr]) -> Result<IpTunnel, OpenError> {
         ip::open(self, wanted).await
+    }
+
+    /// Has the gateway listen there, for as long as the port is held. Port 0: one that the user may listen on.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub async fn listen(&self, transport: Transport, address: SocketAddr) -> Result<RemotePort, OpenError> {
+        remote::listen(self, transport, address).await
     }
 
     /// The session that is there, or comes in time.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use h3::error::StreamError;
+use h3::error::{Code, StreamError};
 use h3::ext::Protocol;
 use hawser_h3::{RecvStream, SendStream};
 use hawser_masque::status::{PROXY_STATUS, ProxyError, ProxyStatus};
@@ -14,22 +14,27 @@ use hawser_masque::{connect, udp};
 use http::{Request, Response, StatusCode};
 use tokio::net::TcpStream;
 
-use super::session::{Session, Stream};
+use super::session::{Answer, Session};
 use super::{GatewayClient, OpenError};
+use crate::flows::Dropped;
+use crate::halves::{Incoming, Outgoing};
+use crate::meter::Meter;
 use crate::relay::{Broken, Relayed, relay};
+use crate::traffic::{Flow, Kind};
 use crate::udp_relay::{PacketReceiver, PacketSender};
 
 /// Attempts to open a tunnel: the second is for connections that have just ended.
 const ATTEMPTS: usize = 2;
 
-type Outgoing = h3::client::RequestStream<SendStream<Bytes>, Bytes>;
-type Incoming = h3::client::RequestStream<RecvStream, Bytes>;
+type OutgoingStream = h3::client::RequestStream<SendStream<Bytes>, Bytes>;
+type IncomingStream = h3::client::RequestStream<RecvStream, Bytes>;
 
 /// A TCP connection of the gateway to a target.
 pub struct TcpTunnel {
     session: Arc<Session>,
-    outgoing: Outgoing,
-    incoming: Incoming,
+    outgoing: OutgoingStream,
+    incoming: IncomingStream,
+    flow: Flow,
 }
 
 /// What became of a TCP connection.
@@ -44,11 +49,17 @@ pub struct Closed {
 }
 
 impl TcpTunnel {
+    /// Breaks it off: the other end of the TCP connection sees a reset.
+    pub fn reset(mut self) {
+        Outgoing::reset(&mut self.outgoing, Code::H3_CONNECT_ERROR);
+        Incoming::stop(&mut self.incoming, Code::H3_CONNECT_ERROR);
+    }
+
     /// Relays between this TCP connection and the target until both have ended, or one breaks.
     pub async fn relay(self, tcp: TcpStream, idle: Duration) -> Closed {
-        let TcpTunnel { session, outgoing, incoming } = self;
+        let TcpTunnel { session, outgoing, incoming, flow } = self;
         let Relayed { to_stream, to_tcp, broken } =
-            relay(tcp, outgoing, incoming, idle, std::future::pending()).await;
+            relay(tcp, (outgoing, incoming), &flow, idle, &Meter::default(), std::future::pending()).await;
         drop(session);
         Closed { up: to_stream, down: to_tcp, broken: broken.map(|broken: Broken| broken.to_string()) }
     }
@@ -64,7 +75,7 @@ pub struct UdpTunnel {
 
 /// Sends UDP payloads to a target. The tunnel ends when it is dropped.
 pub struct UdpSender {
-    inner: PacketSender<Outgoing>,
+    inner: PacketSender<OutgoingStream>,
     _session: Arc<Session>,
 }
 
@@ -86,7 +97,7 @@ impl Drop for UdpSender {
 
 /// Receives UDP payloads from a target.
 pub struct UdpReceiver {
-    inner: PacketReceiver<Incoming>,
+    inner: PacketReceiver<IncomingStream>,
     _session: Arc<Session>,
 }
 
@@ -108,30 +119,61 @@ impl Drop for UdpReceiver {
 
 pub(super) async fn tcp(client: &GatewayClient, target: &Target) -> Result<TcpTunnel, OpenError> {
     let request = connect::request(target).map_err(|error| OpenError::Protocol(error.to_string()))?;
-    let (session, stream, _) = open(client, target, &request).await?;
-    let (outgoing, incoming) = stream.split();
-    Ok(TcpTunnel { session, outgoing, incoming })
+    fetched_tcp(client, target, &request).await
+}
+
+/// The TCP connection that a request stands for.
+pub(super) async fn fetched_tcp(
+    client: &GatewayClient,
+    target: &(dyn Display + Sync),
+    request: &Request<()>,
+) -> Result<TcpTunnel, OpenError> {
+    let (session, answer) = open(client, target, request, &none_dropped).await?;
+    let (outgoing, incoming) = answer.stream.split();
+    Ok(TcpTunnel { session, outgoing, incoming, flow: client.0.traffic.flow(Kind::Tcp) })
 }
 
 pub(super) async fn udp(client: &GatewayClient, target: &Target) -> Result<UdpTunnel, OpenError> {
     let request = udp::request(&client.0.config.authority, target);
     let mut request = request.map_err(|error| OpenError::Protocol(error.to_string()))?;
     request.extensions_mut().insert(Protocol::CONNECT_UDP);
-    let (session, stream, _) = open(client, target, &request).await?;
-    let (flow_sender, flow_receiver) = session.flows.open(stream.id());
+    fetched_udp(client, target, &request).await
+}
+
+/// The UDP that a request stands for.
+pub(super) async fn fetched_udp(
+    client: &GatewayClient,
+    target: &(dyn Display + Sync),
+    request: &Request<()>,
+) -> Result<UdpTunnel, OpenError> {
+    let flow = Arc::new(client.0.traffic.flow(Kind::Udp));
+    let dropped = || {
+        let flow = flow.clone();
+        Box::new(move |_: &Bytes| flow.dropped()) as Dropped
+    };
+    let (session, Answer { stream, flow: datagrams, .. }) = open(client, target, request, &dropped).await?;
+    let (flow_sender, flow_receiver) = datagrams.ok_or(OpenError::NoUdp)?;
     let (outgoing, incoming) = stream.split();
+    let sender = PacketSender::new(outgoing, flow_sender, flow.clone());
+    let receiver = PacketReceiver::new(incoming, flow_receiver, flow);
     Ok(UdpTunnel {
-        sender: UdpSender { inner: PacketSender::new(outgoing, flow_sender), _session: session.clone() },
-        receiver: UdpReceiver { inner: PacketReceiver::new(incoming, flow_receiver), _session: session },
+        sender: UdpSender { inner: sender, _session: session.clone() },
+        receiver: UdpReceiver { inner: receiver, _session: session },
     })
 }
 
-/// Asks for a tunnel, a second time if the connection turns out to have ended.
+/// For streams without datagrams.
+pub(super) fn none_dropped() -> Dropped {
+    Box::new(|_| {})
+}
+
+/// Asks for a tunnel, a second time if the connection turns out to have ended. `dropped` hears of its datagrams that nobody reads in time.
 pub(super) async fn open(
     client: &GatewayClient,
     target: &(dyn Display + Sync),
     request: &Request<()>,
-) -> Result<(Arc<Session>, Stream, Response<()>), OpenError> {
+    dropped: &(dyn Fn() -> Dropped + Sync),
+) -> Result<(Arc<Session>, Answer), OpenError> {
     let config = &client.0.config;
     let mut lost = String::new();
     for _ in 0..ATTEMPTS {
@@ -140,11 +182,10 @@ pub(super) async fn open(
         if is_extended && !session.takes_extended_connect().await {
             return Err(OpenError::NoUdp);
         }
-        let asked =
-            tokio::time::timeout(config.open_timeout, session.ask(request.clone(), &config.key)).await;
-        match asked {
+        let asked = session.ask(request.clone(), &config.key, dropped());
+        match tokio::time::timeout(config.open_timeout, asked).await {
             Err(_) => return Err(OpenError::NoAnswer(target.to_string())),
-            Ok(Ok((stream, response))) => return answered(&response).map(|()| (session, stream, response)),
+            Ok(Ok(answer)) => return answered(&answer.response).map(|()| (session, answer)),
             Ok(Err(error @ (StreamError::RemoteClosing { .. } | StreamError::ConnectionError { .. }))) => {
                 session.retire();
                 lost = error.to_string();

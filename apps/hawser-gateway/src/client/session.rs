@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use h3::client::{RequestStream, SendRequest};
 use h3::error::{Code, StreamError};
+use h3::ext::Protocol;
 use hawser_h3::Peer;
 use hawser_net::Connection;
 use http::header::PROXY_AUTHORIZATION;
@@ -17,7 +18,7 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 
 use super::{ClientConfig, Dialed, OpenError};
-use crate::flows::Flows;
+use crate::flows::{Dropped, FlowReceiver, FlowSender, Flows};
 use crate::named::{BEARER, HELLO_PATH};
 use crate::users::Key;
 
@@ -51,11 +52,19 @@ pub struct Hello {
     pub dns: Vec<IpAddr>,
 }
 
+/// A request that was answered, and is still open.
+pub(super) struct Answer {
+    pub(super) stream: Stream,
+    pub(super) response: Response<()>,
+    /// Its datagrams, if it has any: those of extended CONNECT.
+    pub(super) flow: Option<(FlowSender, FlowReceiver)>,
+}
+
 /// A connection with HTTP on it. h3 closes it when the last of its requests goes, so tunnels hold it.
 pub(crate) struct Session {
     pub(super) connection: Connection,
     peer: Peer,
-    pub(super) flows: Arc<Flows>,
+    flows: Arc<Flows>,
     requests: Requests,
     /// Whether the gateway has said that it takes no new tunnels.
     retired: AtomicBool,
@@ -106,20 +115,26 @@ impl Session {
     }
 
     /// Sends a request with the key and waits for the header of the response. The request is left open.
+    /// `dropped` hears of datagrams that nobody reads in time.
     pub(super) async fn ask(
         &self,
         mut request: Request<()>,
         key: &Key,
-    ) -> Result<(Stream, Response<()>), StreamError> {
+        dropped: Dropped,
+    ) -> Result<Answer, StreamError> {
+        let takes_datagrams = request.extensions().get::<Protocol>().is_some();
         if let Ok(mut value) = HeaderValue::from_str(&format!("{BEARER} {}", key.secret())) {
             value.set_sensitive(true);
             request.headers_mut().insert(PROXY_AUTHORIZATION, value);
         }
-        let mut stream = Asked(Some(self.requests.clone().send_request(request).await?));
-        let response = stream.response().await?;
+        let stream = self.requests.clone().send_request(request).await?;
+        // Before the answer, so that nothing is lost that comes right behind it.
+        let flow = takes_datagrams.then(|| self.flows.open(stream.id(), dropped));
+        let mut asked = Asked(Some(stream));
+        let response = asked.response().await?;
         // Always there: taken here only.
-        match stream.0.take() {
-            Some(stream) => Ok((stream, response)),
+        match asked.0.take() {
+            Some(stream) => Ok(Answer { stream, response, flow }),
             None => unreachable!("the stream is taken once"),
         }
     }
@@ -129,7 +144,8 @@ impl Session {
         let uri = format!("https://{}{HELLO_PATH}", config.authority);
         let request = Request::get(uri).body(()).map_err(|error| OpenError::Protocol(error.to_string()))?;
         let asked = async {
-            let (mut stream, response) = self.ask(request, &config.key).await?;
+            let Answer { mut stream, response, .. } =
+                self.ask(request, &config.key, Box::new(|_| {})).await?;
             let _ = stream.finish().await;
             let mut body = Vec::new();
             while let Some(mut data) = stream.recv_data().await? {

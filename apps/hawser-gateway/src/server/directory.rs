@@ -2,27 +2,44 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::users::{Key, KeyHash, UserFile, Users, UsersError, Version};
+use super::usage::Usage;
+use crate::grants::Grants;
+use crate::meter::Meter;
+use crate::traffic::{SeenKind, Traffic};
+use crate::users::{Account, Key, KeyHash, UserFile, Users, UsersError, Version};
+
+/// Next to the file of users: how much of their volumes is used.
+const USAGE_FILE: &str = "gateway-usage.toml";
 
 /// How often it is looked whether the file has changed.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What users have used is written down once in so many looks.
+pub(super) const LOOKS_PER_SAVE: u64 = 20;
 
 /// A user.
 #[derive(Debug)]
 pub(super) struct User {
     /// As in the file.
     pub(super) name: String,
+    /// What the user's tunnels carry and carried.
+    pub(super) traffic: Traffic,
     /// The right to open tunnels.
     tunnels: Arc<Semaphore>,
     /// Most of them.
     pub(super) most: usize,
     /// Becomes true when the user is removed or gets another key.
     removed: watch::Sender<bool>,
+    /// What the user may.
+    grants: watch::Sender<Grants>,
+    /// How much passes.
+    pub(super) meter: Meter,
     /// Numbers of the connections on which the key was shown, at most [`MAX_SEEN`].
     connections: Mutex<BTreeSet<u64>>,
 }
@@ -38,15 +55,22 @@ pub struct SeenUser {
     pub most: usize,
     /// [Numbers](hawser_net::Connection::number) of the connections on which the key was shown.
     pub connections: Vec<u64>,
+    /// What went through the tunnels, by kind.
+    pub traffic: Vec<SeenKind>,
 }
 
 /// Connections of one user that are named.
 const MAX_SEEN: usize = 64;
 
 impl User {
-    fn new(name: String, most: usize) -> Self {
+    fn new(name: String, most: usize, traffic: Traffic, grants: Grants) -> Self {
+        let meter = Meter::default();
+        meter.limit(grants.rate, grants.volume);
         User {
+            grants: watch::Sender::new(grants),
+            meter,
             name,
+            traffic,
             tunnels: Arc::new(Semaphore::new(most)),
             most,
             removed: watch::Sender::new(false),
@@ -57,6 +81,20 @@ impl User {
     /// The right to one more tunnel; `None` if that is one too many.
     pub(super) fn tunnel(&self) -> Option<OwnedSemaphorePermit> {
         self.tunnels.clone().try_acquire_owned().ok()
+    }
+
+    /// What the user may, and whenever that changes.
+    pub(super) fn grants(&self) -> watch::Receiver<Grants> {
+        self.grants.subscribe()
+    }
+
+    fn grant(&self, grants: Grants) {
+        self.meter.limit(grants.rate, grants.volume);
+        self.grants.send_if_modified(|before| {
+            let is_other = *before != grants;
+            *before = grants;
+            is_other
+        });
     }
 
     /// The key was shown on this connection.
@@ -74,6 +112,7 @@ impl User {
             tunnels: self.most.saturating_sub(self.tunnels.available_permits()),
             most: self.most,
             connections: connections.iter().copied().collect(),
+            traffic: self.traffic.seen(),
         }
     }
 
@@ -90,7 +129,9 @@ impl User {
 pub(super) struct Directory {
     file: UserFile,
     most: usize,
+    traffic: Traffic,
     users: RwLock<HashMap<KeyHash, Arc<User>>>,
+    usage: Usage,
     version: Mutex<Version>,
 }
 
@@ -109,13 +150,15 @@ impl fmt::Display for Change {
 }
 
 impl Directory {
-    /// Reads the file.
+    /// Reads the file. What users carry is part of `traffic`.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(super) fn open(file: UserFile, most: usize) -> Result<Self, UsersError> {
+    pub(super) fn open(file: UserFile, most: usize, traffic: &Traffic) -> Result<Self, UsersError> {
         let (version, users) = (file.version(), file.read()?);
-        let directory = Directory { file, most, users: RwLock::default(), version: Mutex::new(version) };
+        let (traffic, usage) = (traffic.clone(), Usage::open(file.path().with_file_name(USAGE_FILE)));
+        let version = Mutex::new(version);
+        let directory = Directory { file, most, traffic, users: RwLock::default(), usage, version };
         directory.replace(users);
         Ok(directory)
     }
@@ -135,6 +178,22 @@ impl Directory {
         let mut seen: Vec<SeenUser> = users.values().map(|user| user.seen()).collect();
         seen.sort_by(|a, b| a.name.cmp(&b.name));
         seen
+    }
+
+    /// What the user of this name may.
+    pub(super) fn grants(&self, name: &str) -> Option<Grants> {
+        let users = self.users.read().unwrap_or_else(PoisonError::into_inner);
+        users.values().find(|user| user.name == name).map(|user| user.grants.borrow().clone())
+    }
+
+    /// Writes down what users with a volume have used of it.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub(super) fn save_usage(&self, now: SystemTime) -> io::Result<()> {
+        let users = self.users.read().unwrap_or_else(PoisonError::into_inner);
+        let counted = users.values().filter(|user| user.grants.borrow().volume.is_some());
+        self.usage.save(now, counted.map(|user| (user.name.as_str(), &user.meter)))
     }
 
     /// A connection has ended.
@@ -162,12 +221,17 @@ impl Directory {
         let mut known = self.users.write().unwrap_or_else(PoisonError::into_inner);
         let mut kept = HashMap::with_capacity(users.len());
         let mut added = 0;
-        for (name, hash) in users {
+        for (name, Account { hash, grants }) in users {
             let user = match known.remove(&hash).filter(|user| user.name == name) {
-                Some(user) => user,
+                Some(user) => {
+                    user.grant(grants);
+                    user
+                }
                 None => {
                     added += 1;
-                    Arc::new(User::new(name, self.most))
+                    let user = User::new(name, self.most, self.traffic.part(), grants);
+                    self.usage.restore(&user.name, &user.meter);
+                    Arc::new(user)
                 }
             };
             kept.insert(hash, user);
@@ -189,7 +253,7 @@ mod tests {
     async fn users_come_and_go_while_it_runs() {
         let folder = tempfile::tempdir().unwrap();
         let file = UserFile::new(folder.path().join("users.toml"));
-        let directory = Directory::open(file.clone(), 2).unwrap();
+        let directory = Directory::open(file.clone(), 2, &Traffic::default()).unwrap();
         assert_eq!((directory.len(), directory.reload().unwrap()), (0, None));
         let (alice, bob) = (file.add("alice").unwrap(), file.add("bob").unwrap());
         assert_eq!(directory.reload().unwrap(), Some(Change { added: 2, removed: 0, total: 2 }));
@@ -203,7 +267,8 @@ mod tests {
         gone.removed().await;
         assert!(directory.find(&bob).is_none());
         assert!(Arc::ptr_eq(&user, &directory.find(&alice).unwrap()), "who stays keeps what he has");
-        let seen = SeenUser { name: "alice".to_owned(), tunnels: 2, most: 2, connections: vec![7] };
+        let (connections, traffic) = (vec![7], Vec::new());
+        let seen = SeenUser { name: "alice".to_owned(), tunnels: 2, most: 2, connections, traffic };
         assert_eq!(directory.seen(), [seen]);
         directory.forget_connection(7);
         assert!(directory.seen()[0].connections.is_empty());
@@ -216,7 +281,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = UserFile::new(folder.path().join("users.toml"));
         let key = file.add("alice").unwrap();
-        let directory = Directory::open(file.clone(), 2).unwrap();
+        let directory = Directory::open(file.clone(), 2, &Traffic::default()).unwrap();
         std::fs::write(file.path(), "[user.alice]\n").unwrap();
         assert!(directory.reload().is_err());
         assert_eq!(directory.reload().unwrap(), None);

@@ -4,17 +4,21 @@ mod connect;
 mod connection;
 mod directory;
 mod ip;
+mod listen;
 mod request;
 mod resolve;
+mod usage;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hawser_net::{Connection, Endpoint};
 use tokio::sync::watch;
 
 use crate::egress::EgressRules;
+use crate::grants::Grants;
+use crate::traffic::Traffic;
 use crate::users::{UserFile, UsersError};
 
 pub use directory::SeenUser;
@@ -57,7 +61,10 @@ pub struct Gateway(Arc<Inner>);
 struct Inner {
     config: GatewayConfig,
     directory: Directory,
+    traffic: Traffic,
     resolver: Resolver,
+    /// Connections that came to ports of users and wait to be fetched.
+    arrivals: listen::Arrivals,
     say: Say,
     /// Whether it stops: running tunnels go on, new ones are refused.
     draining: watch::Sender<bool>,
@@ -75,18 +82,23 @@ impl Gateway {
     /// # Errors
     /// When the file of users cannot be read or says something else.
     pub fn start(config: GatewayConfig, say: Say) -> Result<Self, UsersError> {
-        let directory = Directory::open(config.users.clone(), config.tunnels_per_user)?;
+        let traffic = Traffic::default();
+        let directory = Directory::open(config.users.clone(), config.tunnels_per_user, &traffic)?;
         let draining = watch::Sender::new(false);
+        let (resolver, arrivals) = (Resolver::new(), listen::Arrivals::default());
         let gateway =
-            Gateway(Arc::new(Inner { config, directory, resolver: Resolver::new(), say, draining }));
+            Gateway(Arc::new(Inner { config, directory, traffic, resolver, arrivals, say, draining }));
         let weak = Arc::downgrade(&gateway.0);
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(directory::LOOK_INTERVAL);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-            loop {
+            for tick in 0_u64.. {
                 ticks.tick().await;
                 let Some(inner) = weak.upgrade() else { return };
                 inner.reload();
+                if tick % directory::LOOKS_PER_SAVE == 0 {
+                    inner.save_usage();
+                }
             }
         });
         Ok(gateway)
@@ -102,6 +114,16 @@ impl Gateway {
         self.0.directory.seen()
     }
 
+    /// What all users carry and carried, by kind.
+    pub fn traffic(&self) -> &Traffic {
+        &self.0.traffic
+    }
+
+    /// What a user may; `None` if there is nobody of that name.
+    pub fn grants(&self, user: &str) -> Option<Grants> {
+        self.0.directory.grants(user)
+    }
+
     /// Serves one connection of a client, whose handshake is over, until it ends.
     pub async fn serve(&self, connection: Connection) {
         connection::serve(&self.0, connection).await;
@@ -110,6 +132,7 @@ impl Gateway {
     /// Stops: new tunnels are refused, and those that run may go on for so long.
     pub async fn drain(&self, endpoint: &Endpoint, grace: Duration) {
         self.0.draining.send_replace(true);
+        self.0.save_usage();
         if tokio::time::timeout(grace, endpoint.wait_idle()).await.is_err() {
             endpoint.close(H3_NO_ERROR, b"the gateway stops");
             let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
@@ -118,6 +141,12 @@ impl Gateway {
 }
 
 impl Inner {
+    fn save_usage(&self) {
+        if let Err(error) = self.directory.save_usage(SystemTime::now()) {
+            tracing::warn!(%error, "what users have used of their volumes is not written down");
+        }
+    }
+
     fn reload(&self) {
         match self.directory.reload() {
             Ok(None) => {}

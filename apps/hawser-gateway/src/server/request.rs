@@ -17,11 +17,14 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::connection::Client;
 use super::directory::User;
-use super::{Inner, connect as sockets, ip};
+use super::{Inner, connect as sockets, ip, listen};
 use crate::halves::Prefixed;
 use crate::ip_relay::takes_numbers;
+use crate::meter::Direction;
 use crate::named::{BEARER, HELLO_PATH, PROXY_NAME};
 use crate::relay::{idle_for, relay};
+use crate::remote;
+use crate::traffic::Kind;
 use crate::udp_relay::{PacketReceiver, PacketSender};
 use crate::users::Key;
 
@@ -31,9 +34,9 @@ pub(super) type Stream = RequestStream<hawser_h3::BidiStream<Bytes>, Bytes>;
 /// How long the header of a request may take once its stream has begun.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a UDP socket rests that reports an error, so that one that does so again and again costs nothing.
-const ERROR_PAUSE: Duration = Duration::from_millis(5);
+pub(super) const ERROR_PAUSE: Duration = Duration::from_millis(5);
 /// Most bytes of a UDP payload.
-const MAX_PAYLOAD: usize = udp::MAX_PAYLOAD;
+pub(super) const MAX_PAYLOAD: usize = udp::MAX_PAYLOAD;
 
 /// Answers a request; returns when its tunnel has ended.
 pub(super) async fn respond(
@@ -56,6 +59,9 @@ pub(super) async fn respond(
     }
     let removed = user.clone();
     let served = async move {
+        if let Some(asked) = remote::read(&request) {
+            return listen::serve(gateway, client, &user, asked, stream).await;
+        }
         match tunnel_of(&request) {
             Ok(Tunnel::Tcp(target)) => open_tcp(gateway, &user, &target, stream).await,
             Ok(Tunnel::Udp(target)) => open_udp(gateway, client, &user, &target, stream).await,
@@ -146,6 +152,14 @@ async fn end(stream: &mut Stream, response: Response<()>, body: Bytes) {
 
 /// The right to one more tunnel; `None` if that is one too many, which is answered.
 pub(super) async fn admit(user: &Arc<User>, stream: &mut Stream) -> Option<OwnedSemaphorePermit> {
+    if user.meter.is_used_up() {
+        let details = format!(
+            "{} bytes were sent and received, as many as this user may within 30 days",
+            user.meter.used()
+        );
+        refuse(stream, &ProxyStatus::new(ProxyError::ConnectionLimitReached, details)).await;
+        return None;
+    }
     let permit = user.tunnel();
     if permit.is_none() {
         let details = format!("{} tunnels are open, as many as one user may have", user.most);
@@ -172,12 +186,12 @@ async fn open_tcp(gateway: &Inner, user: &Arc<User>, target: &Target, mut stream
 async fn open_udp(gateway: &Inner, client: &Client, user: &Arc<User>, target: &Target, mut stream: Stream) {
     let Some(_permit) = admit(user, &mut stream).await else { return };
     match connect_udp(gateway, target).await {
-        Ok(socket) => note(user, target, relay_udp(gateway, client, socket, stream).await),
+        Ok(socket) => note(user, target, relay_udp(gateway, client, user, socket, stream).await),
         Err(status) => report(user, target, &mut stream, &status).await,
     }
 }
 
-fn note(user: &User, target: &Target, relayed: Result<(), StreamError>) {
+pub(super) fn note(user: &User, target: &Target, relayed: Result<(), StreamError>) {
     if let Err(error) = relayed {
         tracing::debug!(user = user.name, %target, %error, "a tunnel was not begun");
     }
@@ -220,7 +234,7 @@ async fn given_up(stream: &mut Stream, first: &mut Option<Bytes>) {
     std::future::pending().await
 }
 
-async fn relay_tcp(
+pub(super) async fn relay_tcp(
     gateway: &Inner,
     user: &User,
     target: &Target,
@@ -235,7 +249,8 @@ async fn relay_tcp(
         user.removed().await;
         "the user was removed"
     };
-    let relayed = relay(tcp, outgoing, incoming, gateway.config.tcp_idle, removed).await;
+    let (flow, idle) = (user.traffic.flow(Kind::Tcp), gateway.config.tcp_idle);
+    let relayed = relay(tcp, (outgoing, incoming), &flow, idle, &user.meter, removed).await;
     tracing::info!(
         user = user.name, %target, down = relayed.to_stream, up = relayed.to_tcp,
         broken = relayed.broken.map(|broken| broken.to_string()), "closed"
@@ -246,15 +261,19 @@ async fn relay_tcp(
 async fn relay_udp(
     gateway: &Inner,
     client: &Client,
+    user: &User,
     socket: tokio::net::UdpSocket,
     mut stream: Stream,
 ) -> Result<(), StreamError> {
     // Before the answer, so that nothing is lost that comes right behind it.
-    let (sender, receiver) = client.flows.open(stream.id());
+    let flow = Arc::new(user.traffic.flow(Kind::Udp));
+    let dropped = flow.clone();
+    let (sender, receiver) = client.flows.open(stream.id(), Box::new(move |_| dropped.dropped()));
     let response = Response::builder().header("capsule-protocol", "?1").body(());
     stream.send_response(response.unwrap_or_default()).await?;
     let (outgoing, incoming) = stream.split();
-    let (mut out, mut back) = (PacketSender::new(outgoing, sender), PacketReceiver::new(incoming, receiver));
+    let mut out = PacketSender::new(outgoing, sender, flow.clone());
+    let mut back = PacketReceiver::new(incoming, receiver, flow);
     let moved = std::sync::atomic::AtomicU64::new(0);
     let count = || moved.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let downwards = async {
@@ -269,6 +288,9 @@ async fn relay_udp(
                 }
             };
             count();
+            if !user.meter.admits(Direction::Down, read) {
+                continue;
+            }
             if let Err(error) = out.send(&buffer[..read]).await {
                 return tracing::debug!(%error, "a UDP tunnel ended");
             }
@@ -279,7 +301,9 @@ async fn relay_udp(
             match back.receive().await {
                 Ok(Some(payload)) => {
                     count();
-                    let _ = socket.send(&payload).await;
+                    if user.meter.admits(Direction::Up, payload.len()) {
+                        let _ = socket.send(&payload).await;
+                    }
                 }
                 Ok(None) => return,
                 Err(error) => return tracing::debug!(%error, "a UDP tunnel ended"),

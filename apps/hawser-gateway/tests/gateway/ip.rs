@@ -114,6 +114,9 @@ async fn packets_travel_both_ways_small_and_large() {
     behind.network.deliver(b"nothing");
     let counters = behind.network.counters();
     assert_eq!((counters.up, counters.down, counters.unknown, counters.malformed), (2, 2, 1, 1));
+    let seen = client.traffic().seen();
+    let bytes = seen.iter().fold((0, 0), |sum, it| (sum.0 + it.bytes_sent, sum.1 + it.bytes_received));
+    assert_eq!(bytes, (20_156, 20_156), "{seen:?}");
 }
 
 /// A SYN that asks for segments of 1,460 bytes; its sum is not looked at here.

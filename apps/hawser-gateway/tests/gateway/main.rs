@@ -5,5 +5,7 @@
 mod enemies;
 mod ip;
 mod keys;
+mod limits;
+mod remote;
 mod support;
 mod unread;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hawser_gateway::client::{ClientConfig, Dialed, Dialer, GatewayClient, Hello, OpenError};
 use hawser_gateway::egress::EgressRules;
+use hawser_gateway::grants::Grants;
 use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
 use hawser_gateway::server::{Gateway, GatewayConfig, IpNetwork};
 use hawser_gateway::users::{Key, UserFile};
@@ -18,6 +19,8 @@ pub(crate) struct Setup {
     address: SocketAddr,
     pin: Pin,
     transport: TransportConfig,
+    users: UserFile,
+    gateway: Gateway,
     _server: Endpoint,
     _folder: tempfile::TempDir,
 }
@@ -43,7 +46,7 @@ impl Setup {
         let key = users.add("alice").unwrap();
         let other_key = users.add("bob").unwrap();
         let gateway = GatewayConfig {
-            users,
+            users: users.clone(),
             egress: EgressRules::new(vec!["127.0.0.1/32".parse().unwrap()]),
             tunnels_per_user,
             connect_timeout: Duration::from_secs(2),
@@ -53,6 +56,7 @@ impl Setup {
             dns: Vec::new(),
         };
         let gateway = Gateway::start(gateway, Arc::new(|_: &str| {})).unwrap();
+        let kept = gateway.clone();
         let identity = Identity::self_signed(&["localhost"]).unwrap();
         let pin = identity.pin().unwrap();
         let config = ServerConfig::builder(identity).alpn([hawser_h3::ALPN]).transport(transport.clone());
@@ -65,7 +69,26 @@ impl Setup {
                 tokio::spawn(async move { gateway.serve(incoming.await.unwrap()).await });
             }
         });
-        Setup { key, other_key, address, pin, transport, _server: server, _folder: folder }
+        Setup {
+            key,
+            other_key,
+            address,
+            pin,
+            transport,
+            users,
+            gateway: kept,
+            _server: server,
+            _folder: folder,
+        }
+    }
+
+    /// Changes what a user may, and waits until the gateway knows.
+    pub(crate) async fn grant(&self, name: &str, change: impl FnOnce(&mut Grants)) {
+        self.users.grant(name, change).unwrap();
+        let wanted = self.users.read().unwrap()[name].grants.clone();
+        while self.gateway.grants(name).as_ref() != Some(&wanted) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// A connection to the gateway, and the endpoint that it stands on.

@@ -55,7 +55,7 @@ function drawCharts(shown, links, seconds) {
   const carried = links.map((name) => shown.map((point, index) => {
     const at = point.series[name];
     sums[index] += at ? at.sent_bps + at.received_bps : 0;
-    return sums[index];
+    return point.isGap ? null : sums[index];
   }));
   // Where a link had no path, or was silent, there is a gap.
   const lines = (key) => links.map((name) => shown.map((point) => { const at = point.series[name]; return at && !at.suspect ? at[key] : null; }));

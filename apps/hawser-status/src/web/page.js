@@ -12,6 +12,8 @@ const COLOURS = ["#2f6fde", "#e08a00", "#2a9d54", "#a04fd0", "#0e9aa7", "#d6455d
 let points = [];
 let events = [];
 let shownFor = 60;
+// When the program was last heard of.
+let heard = Date.now();
 let drawn = 0;
 const order = [];
 
@@ -164,18 +166,17 @@ function showPart(name, items, head, row) {
 
 // The users of a gateway, and the links over which each of them comes.
 function showUsers(status) {
-  const known = new Map(status.connections.map((connection) => [connection.id, connection]));
   showPart("users", status.users, ["user", "tunnels", "most", "out", "in", words("comes over"), words("connections")], (user) => {
-    const own = user.connections.map((id) => known.get(id)).filter(Boolean);
-    const sum = (key) => own.reduce((total, connection) => total + connection[key], 0);
-    const paths = own.flatMap((connection) => connection.paths);
-    const over = paths.map((path) => path.name + ": " + (isSilent(path) ? "SILENT" : rate(path.rate_sent_bps + path.rate_received_bps)));
-    return [user.name, user.tunnels, user.most_tunnels, rate(sum("rate_sent_bps")), rate(sum("rate_received_bps")), words(over.slice(0, 8).join(", ")),
+    const over = (user.links || []).map((link) => link.name + ": " + (link.silent ? "SILENT" : rate(link.rate_sent_bps + link.rate_received_bps)));
+    return [user.name, user.tunnels, user.most_tunnels, rate(user.rate_sent_bps), rate(user.rate_received_bps), words(over.join(", ")),
       words(user.connections.join(", "))];
   });
 }
 
-function showEvents(news) {
+// Those that are known come again when the page has lost the program for a while.
+function showEvents(told) {
+  const newest = events.length ? events[0].seq : 0;
+  const news = told.filter((event) => event.seq > newest);
   if (news.length === 0) return;
   events = news.reverse().concat(events).slice(0, MAX_EVENTS);
   const list = document.createDocumentFragment();
@@ -190,6 +191,7 @@ function showEvents(news) {
 }
 
 function onSample({ status, series, events: news }) {
+  heard = Date.now();
   const program = status.program;
   $("program").textContent = "hawser " + program.command;
   document.title = "hawser " + program.command;
@@ -198,7 +200,7 @@ function onSample({ status, series, events: news }) {
   showLinks(status);
   showConnections(status);
   showUsers(status);
-  showPart("classes", status.classes, ["class", "flows", "out", "in", "queued", "dropped"],
+  showPart("classes", status.classes, ["class", "flows", "out", "in", "waiting", "dropped"],
     (kind) => [kind.name, kind.flows, bytes(kind.bytes_sent), bytes(kind.bytes_received), kind.queued, kind.dropped]);
   showPart("streams", status.streams, ["role", "frames", "with gaps", "missing", "skipped", "players", "delay"],
     (one) => [one.role, one.frames, one.padded_frames, one.missing, one.skipped, one.players, one.delay_ms ? ms(one.delay_ms) : ""]);
@@ -223,6 +225,17 @@ function add(t, series) {
 function shownPoints() {
   const now = points.length ? points[points.length - 1].t : 0;
   return points.filter((point) => point.t >= now - shownFor);
+}
+
+// The same, with an empty point in each time of which nothing is known: nobody draws over it.
+function withGaps(shown) {
+  const all = [];
+  for (const point of shown) {
+    const last = all[all.length - 1];
+    if (last && point.t - last.t > 3) all.push({ t: last.t + 0.001, series: {}, isGap: true });
+    all.push(point);
+  }
+  return all;
 }
 
 function names(shown) {
@@ -253,7 +266,7 @@ function showPast(shown) {
 function draw() {
   if (document.hidden || points.length === 0) return;
   const shown = shownPoints();
-  if (HAS_CHARTS) drawCharts(shown, names(shown), shownFor);
+  if (HAS_CHARTS) drawCharts(withGaps(shown), names(shown), shownFor);
   else showPast(shown);
 }
 
@@ -272,19 +285,34 @@ function buttons() {
   }
 }
 
+// What the program kept of seconds of which there is no point.
+async function remember() {
+  try {
+    const past = await (await fetch("history")).json();
+    const known = new Set(points.map((point) => Math.floor(point.t)));
+    const missed = past.map((point) => ({ t: point.at_unix_ms / 1000, series: point.series }));
+    points = points.concat(missed.filter((point) => !known.has(Math.floor(point.t)))).sort((a, b) => a.t - b.t).slice(-MAX_POINTS);
+  } catch (error) {
+    // Without a past it begins now.
+  }
+}
+
 async function begin() {
   $("charts").hidden = !HAS_CHARTS;
   $("no-charts").hidden = HAS_CHARTS;
   buttons();
-  try {
-    const past = await (await fetch("history")).json();
-    for (const point of past) points.push({ t: point.at_unix_ms / 1000, series: point.series });
-  } catch (error) {
-    // Without a past it begins now.
-  }
+  await remember();
   const source = new EventSource("stream");
+  // Not the first time: what happened meanwhile is missing.
+  source.onopen = remember;
   source.onmessage = (message) => onSample(JSON.parse(message.data));
-  source.onerror = () => { $("trouble").textContent = "the program does not answer; it may have ended"; };
+  // What is shown is old then, and must not look as if all were well.
+  setInterval(() => {
+    const silent = Date.now() - heard;
+    if (silent < 1500) return;
+    const past = source.readyState === EventSource.OPEN ? "the way to the program may be cut" : "it may have ended";
+    $("trouble").textContent = "no news from the program for " + Math.round(silent / 1000) + " s: " + past;
+  }, 500);
   window.addEventListener("resize", draw);
   document.addEventListener("visibilitychange", draw);
 }

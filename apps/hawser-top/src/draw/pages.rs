@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use hawser_status::model::{Figure, Path};
+use hawser_status::model::{Figure, Path, UserLink};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 
 use crate::keys::KEYS;
-use crate::text::bytes;
+use crate::text::{bytes, rate};
 use crate::view::View;
 
 /// Paths whose controllers are shown.
@@ -32,15 +32,24 @@ pub(super) fn extra_lines(view: &View) -> Vec<Line<'static>> {
         ));
     }
     for user in &status.users {
+        let (out, back) = (rate(user.rate_sent_bps), rate(user.rate_received_bps));
+        let links: Vec<String> = user.links.iter().map(user_link).collect();
         lines.push(format!(
-            "user {:<16} {} of {} tunnels, {} connections",
+            "user {:<12} {:>4} of {} tunnels  {out:>6} out {back:>6} in  {}",
             user.name,
             user.tunnels,
             user.most_tunnels,
-            user.connections.len()
+            links.join("  ")
         ));
     }
     lines.into_iter().map(Line::from).collect()
+}
+
+/// A link of a user: a silent one is seen.
+fn user_link(link: &UserLink) -> String {
+    let state =
+        if link.silent { "SILENT".to_owned() } else { rate(link.rate_sent_bps + link.rate_received_bps) };
+    format!("{} {state}", link.name)
 }
 
 pub(super) fn help() -> Vec<Line<'static>> {

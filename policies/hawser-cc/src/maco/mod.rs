@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, LinkUpdate, Loss,
+    Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, Figures, LinkUpdate, Loss,
     LossCause, Parameters, PolicyInfo, Rate, Sent, Siblings, Side, Snapshot, SpuriousLoss, Time,
 };
 
@@ -314,6 +314,13 @@ impl Maco {
 impl CongestionController for Maco {
     fn name(&self) -> &'static str {
         "maco"
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        figures.word("phase", if self.window.in_slow_start() { "slow start" } else { "avoidance" });
+        if let Some(expected) = self.expected {
+            figures.number("hand_over_at_s", expected.at.since(Time::ZERO).as_secs_f64());
+        }
     }
 
     fn on_sent(&mut self, sent: &Sent) {

@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerFactory, ControllerInit, Loss, LossCause, Parameters, PolicyInfo,
-    Rate, Sent, Siblings, Side, Snapshot, Time,
+    Ack, CongestionController, ControllerFactory, ControllerInit, Figures, Loss, LossCause, Parameters,
+    PolicyInfo, Rate, Sent, Siblings, Side, Snapshot, Time,
 };
 
 use crate::return_path::ReturnPath;
@@ -257,6 +257,13 @@ impl Mpcc {
 impl CongestionController for Mpcc {
     fn name(&self) -> &'static str {
         "mpcc"
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        if let Some(learning) = &self.learning {
+            figures.number("rate_bps", 1e6 * learning.learner.rate());
+            figures.number("sending_bps", 1e6 * learning.sending());
+        }
     }
 
     fn on_sent(&mut self, sent: &Sent) {

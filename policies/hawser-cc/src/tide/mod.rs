@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::{
-    Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, LinkUpdate, Loss,
+    Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, Figures, LinkUpdate, Loss,
     LossCause, Outage, Parameters, Rate, Sent, Siblings, Snapshot, SpuriousLoss, Time,
 };
 
@@ -50,6 +50,16 @@ enum Phase {
     Startup,
     Own,
     Shared,
+}
+
+impl Phase {
+    fn name(self) -> &'static str {
+        match self {
+            Phase::Startup => "startup",
+            Phase::Own => "own queue",
+            Phase::Shared => "shared queue",
+        }
+    }
 }
 
 /// The controller.
@@ -317,5 +327,21 @@ impl CongestionController for Tide {
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         snapshot.pipe_full = self.phase != Phase::Startup;
         self.cubic.fill_snapshot(snapshot);
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        figures.word("phase", self.phase.name());
+        figures.number("rate_bps", 8.0 * self.rate.present());
+        if let Some(base) = self.delay.base() {
+            figures.number("base_rtt_ms", 1e3 * base);
+        }
+        figures.number("queue_ms", 1e3 * self.delay.queue());
+        figures.number("bound_ms", 1e3 * self.settings.bound);
+        if let Some(ceiling) = self.losses.ceiling() {
+            figures.number("queue_ceiling_bytes", ceiling);
+        }
+        if self.contest.dip_window().is_some() {
+            figures.word("probe", "empties the queue");
+        }
     }
 }

@@ -5,8 +5,8 @@
 //! path over when the first acknowledgements come without arrival times.
 
 use hawser_policy::{
-    Ack, CongestionController, ControllerInit, LinkUpdate, Loss, Outage, Rate, Sent, Siblings, Snapshot,
-    SpuriousLoss, Time,
+    Ack, CongestionController, ControllerInit, Figures, LinkUpdate, Loss, Outage, Rate, Sent, Siblings,
+    Snapshot, SpuriousLoss, Time,
 };
 
 use super::{Settings, Tide};
@@ -128,6 +128,10 @@ impl CongestionController for Unreported {
 
     fn fill_snapshot(&self, snapshot: &mut Snapshot) {
         self.active().fill_snapshot(snapshot);
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        self.active().fill_figures(figures);
     }
 }
 

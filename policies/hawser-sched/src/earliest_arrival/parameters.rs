@@ -17,6 +17,8 @@ pub struct EarliestArrivalParameters {
     pub rescue: bool,
     /// Needless copies that are put up with, as a share of the bytes acknowledged.
     pub needless: f64,
+    /// Whether announced handovers are told to the peer, and kept out of.
+    pub warnings: bool,
 }
 
 impl Default for EarliestArrivalParameters {
@@ -26,6 +28,7 @@ impl Default for EarliestArrivalParameters {
             shortest_silence: Duration::from_millis(15),
             rescue: true,
             needless: 0.01,
+            warnings: true,
         }
     }
 }
@@ -38,6 +41,7 @@ impl EarliestArrivalParameters {
             shortest_silence: parameters.duration("shortest_silence"),
             rescue: parameters.flag("rescue"),
             needless: parameters.number("needless"),
+            warnings: parameters.flag("warnings"),
         }
     }
 }
@@ -65,5 +69,9 @@ pub(super) fn info() -> PolicyInfo {
         .parameter(
             ParameterInfo::number("needless", 0.0..=1.0, default.needless)
                 .meaning("share of the acknowledged bytes that copies may repeat needlessly"),
+        )
+        .parameter(
+            ParameterInfo::flag("warnings", default.warnings)
+                .meaning("tell the peer of announced handovers, and send nothing into them"),
         )
 }

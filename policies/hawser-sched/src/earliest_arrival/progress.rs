@@ -80,6 +80,8 @@ pub(super) struct Progress {
     alarm: Option<Alarm>,
     /// When it was asked whether it lives, since it fell silent.
     asked: Option<Time>,
+    /// It is in an announced break; true once what was sent before should be acknowledged.
+    on_break: Option<bool>,
 }
 
 /// Copies of what is in flight on a path.
@@ -149,6 +151,7 @@ impl Progress {
             well_until: Time::ZERO,
             alarm: None,
             asked: None,
+            on_break: None,
         }
     }
 
@@ -259,7 +262,8 @@ impl Progress {
     /// Nothing is in flight.
     fn settle(&mut self, path: &PathView, now: Time) {
         if self.oldest.is_some() {
-            *self = Progress { pause: self.pause, swing: self.swing, ..Progress::new(path, now) };
+            let (pause, swing, on_break) = (self.pause, self.swing, self.on_break);
+            *self = Progress { pause, swing, on_break, ..Progress::new(path, now) };
         }
         (self.acked, self.at) = (path.bytes_acked, now);
     }
@@ -383,9 +387,22 @@ impl Watch {
         }
     }
 
+    /// Says that a path is in an announced break, and whether what was sent before it should be acknowledged; or that it is over.
+    pub(super) fn set_break(&mut self, path: PathId, on_break: Option<bool>) {
+        if let Some(progress) = self.of_mut(path) {
+            progress.on_break = on_break;
+        }
+    }
+
     /// Whether others are to be preferred to the path.
     pub(crate) fn is_avoided(&self, path: &PathView) -> bool {
         self.of(path.id).is_some_and(Progress::is_avoided)
+    }
+
+    /// How many are silent, and how many hold too much.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let count = |what: fn(&Progress) -> bool| self.0.iter().filter(|path| what(path)).count();
+        (count(Progress::is_silent), count(Progress::is_clogged))
     }
 
     /// By how much what is sent now will be later than round trips tell.
@@ -410,7 +427,8 @@ impl Watch {
 
 impl Progress {
     fn is_avoided(&self) -> bool {
-        self.silent || self.clogged || (self.alarm.is_some() && self.lateness > Duration::ZERO)
+        let is_late = self.alarm.is_some() && self.lateness > Duration::ZERO;
+        self.silent || self.clogged || is_late || self.on_break.is_some()
     }
 
     fn is_amiss(&self) -> bool {
@@ -427,7 +445,7 @@ impl Progress {
     }
 
     pub(super) fn is_silent(&self) -> bool {
-        self.silent
+        self.silent || self.on_break == Some(true)
     }
 
     /// Whether it holds more than it delivers within seconds.

@@ -1,6 +1,7 @@
 //! What may be done for a frame, and who decides about it (4D-MAP, sections 3.1 and 3.2).
 
 use hawser_learn::{LinUcb, LinUcbArm, Random};
+use hawser_policy::Figures;
 
 use super::features::{Context, FourDMapFeatures};
 use super::parameters::FourDMapParameters;
@@ -107,6 +108,16 @@ pub(super) struct Learner {
     bandit: LinUcb,
     random: Random,
     scale: RewardScale,
+    /// How often each arm was decided on, and the sum of its scaled rewards and their number.
+    told: [Told; 4],
+}
+
+/// What came of an arm, for those who look.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    decisions: u64,
+    rewards: u64,
+    sum: f64,
 }
 
 impl Learner {
@@ -130,6 +141,7 @@ impl Learner {
             bandit: if fits { bandit } else { fresh },
             random: Random::new(seed),
             scale: RewardScale::default(),
+            told: [Told::default(); 4],
         }
     }
 
@@ -141,7 +153,7 @@ impl Learner {
         is_lossy: bool,
     ) -> FourDMapMechanism {
         let allowed = allowed.beside_normal(self.only);
-        match self.choice {
+        let decision = match self.choice {
             FourDMapChoice::Learned => self.best(allowed, context),
             FourDMapChoice::Random => {
                 let count = allowed.iter().count();
@@ -151,7 +163,9 @@ impl Learner {
             FourDMapChoice::Threshold if is_lossy && allowed.contains(Duplicate) => Duplicate,
             FourDMapChoice::Fixed(mechanism) if allowed.contains(mechanism) => mechanism,
             FourDMapChoice::Threshold | FourDMapChoice::Fixed(_) => Normal,
-        }
+        };
+        self.told[decision.arm()].decisions += 1;
+        decision
     }
 
     fn best(&self, allowed: Allowed, context: &Context) -> FourDMapMechanism {
@@ -168,6 +182,8 @@ impl Learner {
     /// Takes in the reward R' of a decision; returns it as it was scaled.
     pub(super) fn reward(&mut self, mechanism: FourDMapMechanism, context: &Context, reward: f64) -> f64 {
         let scaled = self.scale.scale(reward);
+        let told = &mut self.told[mechanism.arm()];
+        (told.rewards, told.sum) = (told.rewards + 1, told.sum + scaled);
         let features = self.bandit.features();
         self.bandit.update(mechanism.arm(), &context[..features.min(context.len())], scaled);
         scaled
@@ -186,6 +202,22 @@ impl Learner {
     /// Whether the learner decides, and [`Duplicate`] is one of its arms.
     pub(super) fn may_copy(&self) -> bool {
         self.decides() && self.only.is_none_or(|only| only == Duplicate)
+    }
+
+    /// The arms: how often each was decided on, and its mean reward.
+    pub(super) fn fill_figures(&self, figures: &mut Figures) {
+        const NAMES: [(&str, &str); 4] = [
+            ("normal_decisions", "normal_mean_reward"),
+            ("duplicate_decisions", "duplicate_mean_reward"),
+            ("discard_decisions", "discard_mean_reward"),
+            ("decompensate_decisions", "decompensate_mean_reward"),
+        ];
+        for ((decisions, reward), told) in NAMES.into_iter().zip(&self.told) {
+            figures.number(decisions, told.decisions as f64);
+            if told.rewards > 0 {
+                figures.number(reward, told.sum / told.rewards as f64);
+            }
+        }
     }
 
     /// What was learned so far.

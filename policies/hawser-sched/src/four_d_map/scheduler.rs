@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use hawser_policy::{
-    Assignment, Command, Commands, Decision, Event, Interests, Message, MessageOrigin, PathChange, PathId,
-    Rate, Reliability, Scheduler, Segment, Selection, SendView, Time,
+    Assignment, Command, Commands, Decision, Event, Figures, Interests, Message, MessageOrigin, PathChange,
+    PathId, Rate, Reliability, Scheduler, Segment, Selection, SendView, Time,
 };
 
 use super::buffers::{Buffers, Piece};
@@ -316,6 +316,10 @@ impl Scheduler for FourDMapScheduler {
             let release = waiting.fold(None, |release, path| earlier(release, path.next_release));
             Decision::Wait(earlier(release, reclaim_at))
         })
+    }
+
+    fn fill_figures(&self, figures: &mut Figures) {
+        self.learner.fill_figures(figures);
     }
 
     fn interests(&self) -> Interests {

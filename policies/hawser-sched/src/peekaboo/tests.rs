@@ -57,7 +57,14 @@ fn what_was_better_in_learning_is_followed() {
     for sending_is_better in [true, false] {
         let mut peekaboo = Peekaboo::default();
         let delay = |sends| Duration::from_millis(if sends == sending_is_better { 20 } else { 200 });
+        let figures = |peekaboo: &Peekaboo| {
+            let mut figures = Figures::default();
+            peekaboo.fill_figures(&mut figures);
+            figures.iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(figures(&peekaboo), ["arms"], "nothing is known yet");
         learn(&mut peekaboo, delay);
+        assert!(figures(&peekaboo).contains(&"follow_wait"));
         let paths = [path(1, 20, 0), path(2, 100, 50_000)];
         let sends = (0..200)
             .filter(|_| {

@@ -71,6 +71,14 @@ pub struct ConnectionTotals {
     pub packets_spuriously_lost: u64,
     /// Times that paths fell silent with data outstanding.
     pub times_suspect: u64,
+    /// Bytes of streams sent for the first time.
+    pub stream_bytes_sent: u64,
+    /// Sent again.
+    pub stream_bytes_retransmitted: u64,
+    /// Sent as copies on another path.
+    pub stream_bytes_copied: u64,
+    /// Repair symbols sent.
+    pub repair_symbols_sent: u64,
     /// Bytes of each link, at an end that chooses links: sent and received.
     pub links: BTreeMap<LinkId, (u64, u64)>,
 }
@@ -85,6 +93,10 @@ impl ConnectionTotals {
             connections: 1,
             bytes_sent: stats.bytes_sent,
             bytes_received: stats.bytes_received,
+            stream_bytes_sent: stats.stream_bytes_sent,
+            stream_bytes_retransmitted: stats.stream_bytes_retransmitted,
+            stream_bytes_copied: stats.stream_bytes_copied,
+            repair_symbols_sent: stats.repair_symbols_sent,
             ..ConnectionTotals::default()
         };
         for (link, path) in paths {
@@ -121,6 +133,10 @@ impl ConnectionTotals {
         self.packets_lost += other.packets_lost;
         self.packets_spuriously_lost += other.packets_spuriously_lost;
         self.times_suspect += other.times_suspect;
+        self.stream_bytes_sent += other.stream_bytes_sent;
+        self.stream_bytes_retransmitted += other.stream_bytes_retransmitted;
+        self.stream_bytes_copied += other.stream_bytes_copied;
+        self.repair_symbols_sent += other.repair_symbols_sent;
         other.links.iter().for_each(|(link, bytes)| self.add_link(Some(*link), *bytes));
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use hawser_core::FourTuple;
+use tokio::io::Interest;
 
 use super::{LinkSocket, Message, SendOutcome};
 use crate::receive_buffers::ReceiveBuffers;
@@ -17,7 +18,8 @@ impl LinkSocket {
     ) -> io::Result<usize> {
         let limit = limit.clamp(1, crate::receive_buffers::SLOTS);
         for index in 0..limit {
-            let (length, remote) = match self.io.try_recv_from(&mut buffers.slots()[index]) {
+            let received = self.io.try_io(Interest::READABLE, |io| io.recv_from(&mut buffers.slots()[index]));
+            let (length, remote) = match received {
                 Ok(received) => received,
                 Err(_) if index > 0 => return Ok(index),
                 Err(error) => return Err(error),
@@ -46,7 +48,7 @@ impl LinkSocket {
         let mut offset = from;
         let remote = self.destination(tuple.remote);
         for datagram in batch[from..].chunks(segment_size) {
-            let socket = socket2::SockRef::from(&self.io);
+            let socket = socket2::SockRef::from(self.io.get_ref());
             let sent = self.try_twice(|| socket.send_to(datagram, &remote.into()).map(|_| ()));
             match sent {
                 Ok(()) => {}

@@ -53,7 +53,7 @@ async fn a_batch_arrives_as_the_datagrams_it_was() {
 fn bind_plain(address: &str) -> Arc<LinkSocket> {
     let mut socket = Arc::into_inner(bind(address)).unwrap();
     socket.state = None;
-    setsockopt(&socket.io, sockopt::UdpGroSegment, &false).unwrap();
+    setsockopt(socket.io.get_ref(), sockopt::UdpGroSegment, &false).unwrap();
     Arc::new(socket)
 }
 

@@ -5,13 +5,13 @@
 //! four, at the price of one system call per message instead of one per sixteen.
 
 use std::io::{self, IoSliceMut};
+use std::net::UdpSocket;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 use hawser_core::Ecn;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
-use tokio::net::UdpSocket;
 
 /// 24 bytes each for the ECN mark and the GRO size, 32 for the time, at most 40 for the destination; aligned as the
 /// headers in it.

@@ -246,6 +246,9 @@ impl SocketSet {
                 attempts += 1;
                 self.has_sent |= entry.work_off(&mut self.spare);
             }
+            if entry.backlog.is_empty() {
+                entry.socket.stop_waiting_to_send();
+            }
             if entry.backlog.len() < BACKLOG_LIMIT {
                 ready.append(&mut entry.waiting);
             }

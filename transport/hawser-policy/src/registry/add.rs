@@ -6,7 +6,7 @@ use super::{PolicyInfo, Registry};
 use crate::{
     AckPolicy, CongestionController, ControllerFactory, ControllerInit, Parameters, PathManager,
     PathManagerInit, PolicySet, PolicySetFactory, ProtectionFactory, ProtectionInit, ProtectionPolicy,
-    Scheduler, SchedulerInit, SetInit,
+    Scheduler, SchedulerFactory, SchedulerInit, SetInit,
 };
 
 /// Adding. A policy takes the place of one that has the same name.
@@ -29,6 +29,14 @@ impl Registry {
             let (build, parameters) = (build.clone(), parameters.clone());
             Arc::new(move |init: &SchedulerInit| build(init, &parameters))
         });
+    }
+
+    /// Adds schedulers that need a factory of their own: those with an agent, see [`SchedulerFactory::agent`].
+    pub fn add_schedulers<F>(&mut self, info: PolicyInfo, make: F)
+    where
+        F: Fn(&Parameters) -> Arc<dyn SchedulerFactory> + Send + Sync + 'static,
+    {
+        self.schedulers.add(info, make);
     }
 
     /// Adds a congestion controller without parameters.

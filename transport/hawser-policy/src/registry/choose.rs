@@ -116,6 +116,8 @@ impl PolicySetFactory for Exchanged {
             [1, 2, 3].map(|part: u64| init.seed.wrapping_add(part << 32));
         if let Some(factory) = &self.scheduler {
             set.scheduler = factory.build(&SchedulerInit { side: init.side, seed: scheduler });
+            set.agent = set.agent.or_else(|| factory.agent());
+            set.features = set.features.union(&factory.features());
         }
         if let Some(factory) = &self.congestion {
             let of_connection = factory.for_connection(init.side, congestion);
@@ -138,8 +140,9 @@ impl PolicySetFactory for Exchanged {
     }
 
     fn features(&self) -> FeatureSet {
-        let own = self.set.features();
-        self.protection.iter().fold(own, |features, factory| features.union(&factory.features()))
+        let of_scheduler = self.scheduler.iter().map(|factory| factory.features());
+        let of_protection = self.protection.iter().map(|factory| factory.features());
+        of_scheduler.chain(of_protection).fold(self.set.features(), |all, some| all.union(&some))
     }
 
     fn repairs(&self) -> bool {

@@ -31,6 +31,11 @@ pub(super) struct Packet {
     pub(super) track: u8,
     /// Bytes before what a decoder takes.
     pub(super) head: usize,
+    /// Four characters.
+    pub(super) codec: [u8; 4],
+    /// Whether other tracks follow in it.
+    has_more: bool,
+    has_composition: bool,
 }
 
 impl Packet {
@@ -56,6 +61,7 @@ impl Packet {
         }
         let multitrack = if media == TagKind::Audio { AUDIO_MULTITRACK } else { VIDEO_MULTITRACK };
         let mut track = 0;
+        let mut has_more = false;
         let mut codec = [0; 4];
         if kind == multitrack {
             let tracks = take(1)?[0];
@@ -68,16 +74,30 @@ impl Packet {
                 codec.copy_from_slice(take(4)?);
             }
             if tracks >> 4 != ONE_TRACK {
+                has_more = true;
                 take(3)?;
             }
         } else {
             codec.copy_from_slice(take(4)?);
         }
         // A composition time.
-        if media == TagKind::Video && kind == CODED_FRAMES && matches!(&codec, b"avc1" | b"hvc1" | b"vvc1") {
+        let has_composition =
+            media == TagKind::Video && kind == CODED_FRAMES && matches!(&codec, b"avc1" | b"hvc1" | b"vvc1");
+        if has_composition {
             let _ = take(3);
         }
-        Some(Packet { kind, track, head: at })
+        Some(Packet { kind, track, head: at, codec, has_more, has_composition })
+    }
+
+    /// Whether all of it belongs to the first track.
+    pub(super) fn is_of_first_track(&self) -> bool {
+        self.track == 0 && !self.has_more
+    }
+
+    /// Milliseconds from decoding to showing what is in this tag.
+    pub(super) fn composition(&self, data: &[u8]) -> i32 {
+        let bytes = self.head.checked_sub(3).and_then(|at| data.get(at..)?.first_chunk());
+        bytes.filter(|_| self.has_composition).map_or(0, super::media::signed)
     }
 
     /// The role of a video packet whose body begins with this byte, which has the type of the frame. A player begins with

@@ -4,15 +4,19 @@
 //! specification (v1 and v2). An RTMP message of audio, video or data has the body of a tag, so one type serves both.
 
 mod enhanced;
+mod media;
 mod read;
 #[cfg(test)]
 mod tests;
+mod times;
 mod write;
 
 use bytes::Bytes;
 
 use self::enhanced::Packet;
+pub use media::{Media, Sample};
 pub use read::{FlvError, FlvReader};
+pub use times::PlayerTimes;
 pub use write::{FlvWriter, file_header};
 
 /// The largest tag that is taken, in bytes: a key frame of ten seconds of 6 Mbit/s.

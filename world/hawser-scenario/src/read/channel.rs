@@ -150,3 +150,22 @@ pub(super) fn forecast(value: &Value<'_>, link: &str, context: &Context<'_, '_>)
         }
     }
 }
+
+/// By how much later than they are the outages of a link without a channel are foreseen.
+pub(super) fn foreseen_outages(
+    value: &Value<'_>,
+    quality: ForecastQuality,
+    outages: &Outages,
+) -> Result<Option<std::time::Duration>> {
+    match quality {
+        ForecastQuality::Absent => Ok(None),
+        _ if outages.is_empty() => Err(value.error(
+            "only a link with a `channel`, its own or that of a segment, or with an `outage` can be foreseen",
+        )),
+        ForecastQuality::Perfect => Ok(Some(std::time::Duration::ZERO)),
+        ForecastQuality::Delayed(by) => Ok(Some(by)),
+        ForecastQuality::Noisy { .. } => Err(value.error(
+            "capacities are foreseen of a link with a `channel` only; its outages are not off by a share",
+        )),
+    }
+}

@@ -107,11 +107,13 @@ fn link(
         nat_rebinding.dedup();
     }
     let profile = own.or_else(|| channel_of_route(&via, context));
-    let quality = fields.read("forecast", |value| match &profile {
-        Some(_) => channel::forecast(value, name, context),
-        None => {
-            Err(value.error("only a link with a `channel`, its own or that of a segment, can be foreseen"))
+    let mut foreseen_outages = None;
+    let quality = fields.read("forecast", |value| {
+        let quality = channel::forecast(value, name, context)?;
+        if profile.is_none() {
+            foreseen_outages = channel::foreseen_outages(value, quality, &up.outages)?;
         }
+        Ok(quality)
     })?;
     fields.finish()?;
     Ok(ScenarioLink {
@@ -129,6 +131,7 @@ fn link(
         marks: profile.as_deref().map(channel::marks).unwrap_or_default(),
         forecasts: profile
             .map(|profile| ForecastSource { profile, quality: quality.unwrap_or(ForecastQuality::Absent) }),
+        foreseen_outages,
     })
 }
 

@@ -184,7 +184,16 @@ fn mistakes_in_scenes() {
             "channel = \"road\"\nforecast = { noise = 0.1, delayed = \"1 s\" }",
             "expected \"absent\"",
         ),
-        ("model = \"five-g\"", "rate = \"1 Mbit/s\"\nforecast = \"perfect\"", "only a link with a `channel`"),
+        (
+            "model = \"five-g\"",
+            "rate = \"1 Mbit/s\"\nforecast = \"perfect\"",
+            "or with an `outage` can be foreseen",
+        ),
+        (
+            "model = \"five-g\"",
+            "rate = \"1 Mbit/s\"\noutage = { every = \"9 s\", duration = \"1 s\" }\nforecast = { noise = 0.2 }",
+            "its outages are not off by a share",
+        ),
         (
             "model = \"constellation\"\norbits = { tle = { file = \"none.tle\" } }",
             "channel = \"road\"",

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{LinkId, LinkKind, LinkObserver, LinkState, LinkUpdate, Time};
+use hawser_link::Outages;
+use hawser_policy::{HandOver, LinkId, LinkKind, LinkObserver, LinkState, LinkUpdate, Time};
 use hawser_radio::{ForecastQuality, Profile, ProfileObserver};
 use hawser_scenario::{ForecastSource, Medium, ScenarioLink};
 
@@ -11,6 +12,9 @@ use super::attachments::Attachments;
 
 /// How often a link is observed.
 const INTERVAL: Duration = Duration::from_millis(100);
+
+/// How far ahead outages are foreseen, as those of a scene.
+const HORIZON: Duration = Duration::from_secs(1);
 
 /// The links of which something is known, and when they are observed next.
 pub(super) struct LinkForecasts {
@@ -27,6 +31,8 @@ struct Observed {
 enum Source {
     /// A scene knows it, or what it follows since it was attached elsewhere.
     Profile { observer: ProfileObserver, profile: Arc<Profile>, quality: ForecastQuality, kind: LinkKind },
+    /// Its outages are known, so much later than they are.
+    Outages { outages: Outages, late: Duration },
     /// Nothing is known of it but where it could be attached.
     Routes,
 }
@@ -37,6 +43,9 @@ impl Source {
             let kind = link_kind(link.medium);
             let observer = observer(id, profile, *quality, kind);
             return Some(Source::Profile { observer, profile: profile.clone(), quality: *quality, kind });
+        }
+        if let Some(late) = link.foreseen_outages {
+            return Some(Source::Outages { outages: link.up.outages.clone(), late });
         }
         (link.attach_outage.is_some() && link.via.alternatives.len() > 1).then_some(Source::Routes)
     }
@@ -88,6 +97,7 @@ impl LinkForecasts {
                     let Some(state) = observer.observe(now, *link) else { continue };
                     (state, observer.forecasts(now, *link))
                 }
+                Source::Outages { outages, late } => (before_outage(outages, *late, now), Vec::new()),
                 Source::Routes => {
                     let Some((point, candidates)) = attachments.routes(link.0 as usize) else { continue };
                     let state = LinkState { attached_to: Some(point), candidates, ..LinkState::default() };
@@ -97,6 +107,19 @@ impl LinkForecasts {
             tell(&LinkUpdate { now, link: *link, state: &state, forecasts: &forecasts });
         }
     }
+}
+
+/// What a host knows that foresees outages, so much later than they are.
+fn before_outage(outages: &Outages, late: Duration, now: Time) -> LinkState {
+    let seen = now - late;
+    let is_up = !outages.is_down(seen.as_nanos());
+    let next = outages.next_down(seen.as_nanos()).map(Time::from_nanos);
+    let next = next.filter(|next| is_up && *next <= seen + HORIZON);
+    let hand_over = next.map(|at| {
+        let ends = Time::from_nanos(outages.next_up(at.as_nanos()));
+        HandOver { at: at + late, to: None, interruption: Some(ends.since(at)) }
+    });
+    LinkState { is_up, hand_over, ..LinkState::default() }
 }
 
 /// A medium of scenarios, as policies know it.

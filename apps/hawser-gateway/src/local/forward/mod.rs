@@ -1,5 +1,7 @@
-//! Ports of this host that lead through the gateway, as `ssh -L` has them.
+//! Ports of this host that lead through the gateway, as `ssh -L` has them, and of the gateway that lead to this host, as `ssh -R`
+//! has them.
 
+mod remote;
 mod tcp;
 pub(super) mod udp;
 
@@ -9,11 +11,12 @@ use std::str::FromStr;
 
 use hawser_masque::target::{Host, Target};
 
+pub use remote::RemoteForward;
 pub use tcp::TcpForward;
 pub use udp::UdpForward;
 
 /// What a port carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// TCP.
     Tcp,
@@ -24,9 +27,9 @@ pub enum Transport {
 /// `[addr:]port:host:hostport[/udp]`: where to listen, and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
-    /// Where programs connect; 127.0.0.1 if no address is named.
+    /// Where programs connect, on this host or at the gateway; 127.0.0.1 if no address is named.
     pub listen: SocketAddr,
-    /// Where it leads, as the gateway sees it.
+    /// Where it leads, as the other of both sees it.
     pub target: Target,
     /// What it carries.
     pub transport: Transport,
@@ -66,7 +69,7 @@ impl FromStr for Forward {
 }
 
 /// The parts between colons, without the brackets of IPv6 addresses.
-fn split(text: &str) -> Option<Vec<&str>> {
+pub(crate) fn split(text: &str) -> Option<Vec<&str>> {
     let (mut parts, mut rest) = (Vec::new(), text);
     loop {
         let part = match rest.strip_prefix('[') {

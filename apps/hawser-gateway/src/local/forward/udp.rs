@@ -22,7 +22,7 @@ const MAX_PROGRAMS: usize = 1_024;
 /// Datagrams that wait while a tunnel is opened or full; what comes beyond them is lost, as at any socket.
 const QUEUE: usize = 256;
 /// How long a socket rests that reports an error.
-const ERROR_PAUSE: Duration = Duration::from_millis(5);
+pub(super) const ERROR_PAUSE: Duration = Duration::from_millis(5);
 
 /// A UDP port that leads to a target.
 pub struct UdpForward {

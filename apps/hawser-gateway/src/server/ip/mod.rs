@@ -17,8 +17,10 @@ use ipnet::IpNet;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::directory::User;
 use crate::egress::EgressRules;
 use crate::ip_relay::IpSender;
+use crate::meter::Direction;
 use crate::pools::{Lease, PoolError, Pools};
 
 pub(super) use tunnel::serve;
@@ -46,6 +48,7 @@ struct Counters {
     spoofed: AtomicU64,
     denied: AtomicU64,
     unknown: AtomicU64,
+    limited: AtomicU64,
 }
 
 /// Packets since the gateway began.
@@ -63,6 +66,8 @@ pub struct IpCounters {
     pub denied: u64,
     /// Dropped: to an address that no client has now.
     pub unknown: u64,
+    /// Dropped: beyond the rate or the volume of the client's user.
+    pub limited: u64,
 }
 
 /// The network behind a gateway, and the clients that reach it. Cheap to clone.
@@ -80,9 +85,10 @@ struct Network {
 
 /// A client that has addresses.
 struct IpClient {
+    user: Arc<User>,
     lease: Lease,
     sender: IpSender,
-    flows: Mutex<FlowTable>,
+    flows: Arc<Mutex<FlowTable>>,
     /// Somebody else has these addresses now.
     replaced: Notify,
     /// The second of the last answers, and how many there were in it.
@@ -116,6 +122,9 @@ impl IpNetwork {
         let Some(client) = clients.get(&packet.destination) else {
             return count(&network.counters.unknown);
         };
+        if !client.user.meter.admits(Direction::Down, bytes.len()) {
+            return count(&network.counters.limited);
+        }
         count(&network.counters.down);
         let clamped = clamp(bytes, &packet, client.sender.room());
         client.send(network.started.elapsed(), clamped.as_deref().unwrap_or(bytes), &packet);
@@ -132,6 +141,7 @@ impl IpNetwork {
             spoofed: read(&counters.spoofed),
             denied: read(&counters.denied),
             unknown: read(&counters.unknown),
+            limited: read(&counters.limited),
         }
     }
 
@@ -140,12 +150,18 @@ impl IpNetwork {
     }
 
     /// Gives a client addresses, those it had if they are the user's. A client that still has them loses them.
-    fn join(&self, user: &str, wanted: &[IpAddr], sender: IpSender) -> Result<Arc<IpClient>, PoolError> {
-        let lease = self.pools().lease(user, wanted)?;
+    fn join(
+        &self,
+        user: &Arc<User>,
+        wanted: &[IpAddr],
+        sender: IpSender,
+    ) -> Result<Arc<IpClient>, PoolError> {
+        let lease = self.pools().lease(&user.name, wanted)?;
         let client = Arc::new(IpClient {
+            user: user.clone(),
             lease,
             sender,
-            flows: Mutex::default(),
+            flows: Arc::default(),
             replaced: Notify::new(),
             answers: Mutex::default(),
         });
@@ -179,6 +195,9 @@ impl IpNetwork {
         if is_client || rules.check(packet.destination).is_err() {
             count(&network.counters.denied);
             return client.refuse(network.started.elapsed(), bytes, &packet);
+        }
+        if !client.user.meter.admits(Direction::Up, bytes.len()) {
+            return count(&network.counters.limited);
         }
         count(&network.counters.up);
         let clamped = clamp(bytes, &packet, client.sender.room());

@@ -11,7 +11,7 @@ use hawser_masque::status::{ProxyError, ProxyStatus};
 use http::Response;
 
 use super::{IpClient, IpNetwork};
-use crate::ip_relay::{IpEvent, IpReceiver, IpSender};
+use crate::ip_relay::{IpEvent, IpReceiver, IpSender, dropped};
 use crate::server::Inner;
 use crate::server::connection::Client;
 use crate::server::directory::User;
@@ -42,25 +42,27 @@ async fn carry(
     gateway: &Inner,
     network: &IpNetwork,
     client: &Client,
-    user: &User,
+    user: &Arc<User>,
     numbers: bool,
     mut stream: Stream,
 ) -> Result<(), StreamError> {
     // Before the answer, so that nothing is lost that comes right behind it.
-    let (flow_sender, flow_receiver) = client.flows.open(stream.id());
+    let (flow_sender, flow_receiver) = client.flows.open(stream.id(), dropped(&user.traffic));
     let response = Response::builder().header("capsule-protocol", "?1");
     let response = if numbers { response.header(order::FIELD, order::FIELD_VALUE) } else { response };
     stream.send_response(response.body(()).unwrap_or_default()).await?;
     let (outgoing, incoming) = stream.split();
-    let (sender, mut writer) = IpSender::new(outgoing, flow_sender, client.connection.clone(), numbers);
-    let mut receiver = IpReceiver::new(incoming, flow_receiver, numbers);
+    let (connection, traffic) = (client.connection.clone(), user.traffic.clone());
+    let (sender, mut writer) = IpSender::new(outgoing, flow_sender, connection, numbers, traffic.clone());
+    let mut receiver = IpReceiver::new(incoming, flow_receiver, numbers, traffic);
     let talk = async {
         let wanted = wanted(&mut receiver).await;
         let addresses: Vec<IpAddr> = wanted.iter().map(|entry| entry.address).collect();
-        let joined = match network.join(&user.name, &addresses, sender) {
+        let joined = match network.join(user, &addresses, sender) {
             Ok(joined) => Joined { network, client: joined },
             Err(error) => return tracing::warn!(user = user.name, %error, "no address for a client"),
         };
+        user.traffic.watch(network.0.started, &joined.client.flows);
         tracing::info!(user = user.name, addresses = ?joined.client.lease.addresses, "an IP tunnel begins");
         joined.tell(&wanted).await;
         tokio::select! {

@@ -1,3 +1,5 @@
+use hawser_policy::Figure;
+
 use super::super::features::MAX_FEATURES;
 use super::*;
 
@@ -32,6 +34,11 @@ fn a_learner_that_may_do_one_thing_does_no_other() {
     }
     let mut decide = |is_key| learner.decide(Allowed::of(is_key, true, true), &context, false);
     assert_eq!([decide(false), decide(true)], [Decompensate, Normal]);
+    let mut figures = Figures::default();
+    learner.fill_figures(&mut figures);
+    let figures: Vec<_> = figures.iter().collect();
+    assert!(figures.contains(&("decompensate_decisions", Figure::Number(1.0))), "{figures:?}");
+    assert!(figures.iter().any(|(name, _)| *name == "normal_mean_reward"), "{figures:?}");
 }
 
 #[test]
