@@ -13,6 +13,7 @@ mod placement;
 mod progress;
 mod rescue;
 mod standing;
+mod thin_return;
 
 use breaks::Breaks;
 use order::Order;
@@ -21,6 +22,7 @@ use placement::Placement;
 pub(crate) use progress::Watch;
 use rescue::Budget;
 use standing::{StandingQueue, is_lasting};
+use thin_return::ThinReturn;
 
 use crate::choose::explore;
 
@@ -44,6 +46,7 @@ use crate::choose::explore;
 ///   done later. A message that fits one packet goes on two paths at once if nobody knows whether the first is alive.
 /// * **A break that is announced is kept out of.** Before something else serves a link ([`HandOver`](hawser_policy::HandOver)), told by our
 ///   own link or by the peer, nothing new leaves that would meet it, and the path is asked when it should be over.
+/// * **Acknowledgements leave room on their way back.** Where it is full, as next to an upload, fewer of them are asked for.
 /// * **Copies have a budget.** What turns out to have been copied needlessly may not exceed 1 % of what was
 ///   acknowledged. A link that pauses all the time uses it up and is left in peace.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +56,7 @@ pub struct EarliestArrival {
     watch: Watch,
     budget: Budget,
     breaks: Breaks,
+    thin_return: ThinReturn,
     /// Since when nothing is queued.
     empty_since: Option<Time>,
 }
@@ -138,6 +142,9 @@ impl Scheduler for EarliestArrival {
         let mut amiss = self.watch.note(view, shortest_silence);
         if !self.breaks.is_empty() {
             amiss |= self.breaks.apply(view, &mut self.watch, commands);
+        }
+        if self.parameters.thin_acks && self.thin_return.is_due(view.now) {
+            self.thin_return.look(view, commands);
         }
         if let Some(decision) = explore(view) {
             return decision;

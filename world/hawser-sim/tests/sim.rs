@@ -21,6 +21,7 @@ mod four_d_map;
 mod frames;
 mod gauntlet;
 mod highway;
+mod jitter;
 mod layered_video;
 mod links;
 mod live_video;

@@ -33,3 +33,29 @@ fn the_bbr_family_is_within_a_tenth_of_cubic_next_to_a_full_uplink() {
         assert!(goodput >= 0.9 * cubic, "{controller}: {goodput:.1} of {cubic:.1} Mbit/s");
     }
 }
+
+/// Goodput of the download and of the upload of `asymmetric-uplink`, in Mbit/s; means of three seeds.
+fn asymmetric(scheduler: &str) -> [f64; 2] {
+    let seeds = 1..=3;
+    let of = |seed| {
+        let scheduler = format!("transport.scheduler={scheduler}");
+        let seed = format!("seed={seed}");
+        let scenario = common::load("asymmetric-uplink.toml", &["duration=20 s", &scheduler, &seed]);
+        let mut simulation =
+            Simulation::new(&scenario, &common::registry(), Options::default()).expect("it can run");
+        let flows = simulation.run(&mut NoRecorder).flows;
+        [flows[0].goodput_bps / 1e6, flows[1].goodput_bps / 1e6]
+    };
+    let all: Vec<[f64; 2]> = seeds.map(of).collect();
+    let mean = std::array::from_fn(|at| all.iter().map(|one| one[at]).sum::<f64>() / all.len() as f64);
+    println!("{scheduler}, seeds 1 to 3: down and up {mean:.2?} Mbit/s");
+    mean
+}
+
+#[test]
+fn fewer_acknowledgements_leave_a_thin_uplink_to_the_upload() {
+    let [down, up] = asymmetric("default");
+    let [down_before, up_before] = asymmetric("default,thin_acks=off");
+    assert!(down >= 1.15 * down_before, "{down} instead of {down_before} Mbit/s down");
+    assert!(up >= 1.5 * up_before, "{up} instead of {up_before} Mbit/s up");
+}

@@ -11,6 +11,7 @@ mod publish;
 mod rate;
 mod record;
 mod relay;
+mod rtmp;
 mod sink;
 mod srt;
 mod status;
@@ -209,7 +210,7 @@ pub(crate) struct Play {
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     key: Option<String>,
     /// TCP address at which browsers find a page with a player, and others /live.m3u8, .ts, .mp4 and .flv.
-    /// Default: 127.0.0.1:8080, without --output and --srt
+    /// Default: 127.0.0.1:8080, without --output, --srt and --rtmp
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
     /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
@@ -225,6 +226,10 @@ pub(crate) struct Play {
     /// Call this SRT server and send it the stream: srt://HOST:PORT?streamid=ID; HAWSER_SRT_PASSPHRASE has a passphrase
     #[arg(long, value_name = "URL")]
     srt: Option<srt::Target>,
+    /// Publish the stream to this service: rtmp://HOST/APP/KEY. Other users of the machine can see options: `-` takes the address
+    /// from HAWSER_RTMP_URL
+    #[arg(long, value_name = "URL")]
+    rtmp: Option<String>,
     /// End when the publisher is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,

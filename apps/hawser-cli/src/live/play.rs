@@ -11,7 +11,8 @@ use super::publish::Reconnecting;
 use super::sink::write_file;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver};
-use super::{ControlOptions, Play, listen_tcp, srt};
+use super::{ControlOptions, Play, listen_tcp, rtmp, srt};
+use crate::environment::variable;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::options::ClientSetup;
@@ -44,7 +45,7 @@ pub(super) async fn run(
     let status = Status::new("play", Flow::Received, hub.clone(), output);
     status.show(&control);
     let http = start_http(&arguments, &hub, &status, output).await?;
-    let pushing = start_srt(&arguments, &hub, &status, output)?;
+    let pushing = start_pushing(&arguments, &hub, &status, output)?;
     let file = arguments.output.clone();
     let has_file = file.is_some();
     let mut writing = {
@@ -88,16 +89,27 @@ fn joined(result: Result<Result<(), Failure>, tokio::task::JoinError>) -> Result
     result.unwrap_or_else(|error| Err(Failure::new(Exit::Failure, error.to_string())))
 }
 
-/// Sends the stream to an SRT server, if asked to.
-fn start_srt(
+/// Sends the stream to servers, if asked to.
+fn start_pushing(
     arguments: &Play,
     hub: &Arc<Hub>,
     status: &Arc<Status>,
     output: Output,
-) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
-    let Some(target) = arguments.srt.clone() else { return Ok(None) };
-    let push = srt::Push { target, passphrase: srt::passphrase()?, latency: srt::LATENCY, output };
-    Ok(Some(tokio::spawn(push.run(hub.clone(), status.clone()))))
+) -> Result<Vec<tokio::task::JoinHandle<()>>, Failure> {
+    let mut tasks = Vec::new();
+    if let Some(target) = arguments.srt.clone() {
+        let push = srt::Push { target, passphrase: srt::passphrase()?, latency: srt::LATENCY, output };
+        tasks.push(tokio::spawn(push.run(hub.clone(), status.clone())));
+    }
+    if let Some(url) = &arguments.rtmp {
+        let missing = || Failure::usage(format!("--rtmp -: the variable {} is missing", rtmp::URL));
+        let url = if url == "-" { variable(rtmp::URL)?.ok_or_else(missing)? } else { url.clone() };
+        let service =
+            url.trim().parse().map_err(|error: String| Failure::usage(format!("--rtmp: {error}")))?;
+        let push = rtmp::Push { service, output };
+        tasks.push(tokio::spawn(push.run(hub.clone(), status.clone())));
+    }
+    Ok(tasks)
 }
 
 /// Serves players over HTTP, if asked to or if there is nothing else to do.
@@ -107,7 +119,7 @@ async fn start_http(
     status: &Arc<Status>,
     output: Output,
 ) -> Result<Option<tokio::task::JoinHandle<()>>, Failure> {
-    let has_other = arguments.output.is_some() || arguments.srt.is_some();
+    let has_other = arguments.output.is_some() || arguments.srt.is_some() || arguments.rtmp.is_some();
     let address = match arguments.http {
         Some(address) => address,
         None if has_other => return Ok(None),

@@ -173,10 +173,9 @@ fn wanted<'a>(path: &'a str, streams: &'a [Listed], access: &Access) -> Option<W
     if let Some(name) = path.strip_suffix(".m3u8") {
         return find(name).map(|listed| Wanted::Hls(listed, hls::PLAYLIST));
     }
-    if let Some((name, format)) = Format::of_name(path) {
-        if let Some(listed) = find(name) {
-            return Some(Wanted::Stream(listed, format));
-        }
+    let named = Format::of_name(path).and_then(|(name, format)| Some((find(name)?, format)));
+    if let Some((listed, format)) = named {
+        return Some(Wanted::Stream(listed, format));
     }
     match path.trim_end_matches('/') {
         // Of the only stream of this machine; a relay tells nobody which streams there are.
@@ -203,6 +202,7 @@ async fn serve_player(mut stream: TcpStream, streams: &[Listed], access: &Access
     }
     match wanted(&request.path, streams, access).filter(|_| is_here) {
         None => answer(&mut stream, "404 Not Found", TEXT, &fields, b"there is no such stream\n").await,
+        Some(Wanted::Page | Wanted::File(..)) if is_head => page(&mut stream, HTML, "").await,
         Some(Wanted::Page) => page(&mut stream, HTML, PAGE).await,
         Some(Wanted::File(kind, content)) => page(&mut stream, kind, content).await,
         Some(Wanted::Stream(_, format)) if is_head => {
@@ -229,10 +229,14 @@ async fn answer(
     fields: &str,
     body: &[u8],
 ) -> std::io::Result<()> {
+    // An answer without content has no length (RFC 9110 section 8.6).
+    let length = match status.starts_with("204") {
+        true => String::new(),
+        false => format!("Content-Length: {}\r\n", body.len()),
+    };
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nAllow: {METHODS}\r\n\
-         {fields}Connection: close\r\n\r\n",
-        body.len()
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{length}Cache-Control: no-store\r\nAllow: {METHODS}\r\n{fields}\
+         Connection: close\r\n\r\n"
     );
     let bytes = [head.as_bytes(), body].concat();
     tokio::time::timeout(STALL, stream.write_all(&bytes)).await??;
@@ -316,6 +320,7 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
+    use crate::live::sink::AFTER_END;
     use crate::output::Output;
     use crate::paths::Flow;
 

@@ -20,6 +20,9 @@ const JOIN: f64 = 0.6;
 const JOIN_RATE: f64 = 1.1;
 /// And to less than this, seconds: half a datagram at a megabit.
 const OWN_SECONDS: f64 = 0.002;
+/// Of a queue near the limit and above it so much of the limit may be a radio's own delays, which change by 25 ms and stay for some round trips.
+const RADIO: f64 = 0.42;
+const RADIO_FROM: f64 = 0.75;
 /// A queue shorter than this before the dip tells nothing, seconds.
 const LEAST_QUEUE: f64 = 0.004;
 /// A queue below this share of the longest is none.
@@ -32,6 +35,8 @@ const OVER_ROUNDS: u32 = 2;
 const VOTES: u32 = 2;
 /// Another dip soon after one that found others, in round trips: what it changed has settled by then.
 const AGAIN: u32 = 2;
+/// And at least so long after it: what a radio adds to its delays may stay the same for some round trips, and look like a queue.
+const AGAIN_AT_LEAST: Duration = Duration::from_millis(250);
 /// A rate that fell below this share of what it was, while the queue stayed at least at this share of the limit: another flow pushes.
 const PUSHED: f64 = 0.55;
 const PUSHED_QUEUE: f64 = 0.6;
@@ -84,6 +89,8 @@ struct Dip {
     /// Round trips that it may last.
     patience: f64,
     queue_before: f64,
+    /// What may be left of it without anybody else.
+    radio: f64,
     /// From when on what is sent counts: little is in flight by then. And the least queue that it met.
     quiet_since: Option<Time>,
     least: f64,
@@ -204,14 +211,14 @@ impl Contest {
         let pushed = seen.rate < PUSHED * self.crest;
         let patience = if self.votes > 0 { JOINED } else { ONE };
         if self.over_rounds >= OVER_ROUNDS && (seen.now >= self.next_check || self.votes == 0) {
-            self.begin(seen, DIP, patience);
+            self.begin(seen, limit, DIP, patience);
         }
         // A queue that falls although the rate does not rise: another flow of this kind looks for the delay without queue. Only if all
         // do so together they find it.
         let others_dip = quiet > 0.5 && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
         if seen.now >= self.next_check && (quiet > 1.0 || self.votes > 0 || fallen || others_dip || pushed) {
             self.crest = seen.rate;
-            self.begin(seen, DIP, patience);
+            self.begin(seen, limit, DIP, patience);
         }
     }
 
@@ -239,7 +246,7 @@ impl Contest {
         // Right after a flow made room the queue is short for a while, whichever flow fills it.
         let is_full = seen.queue.max(queue) > FULL * longest;
         if self.dip.is_none() && is_settled && is_full && !short {
-            self.begin(seen, SHARED_DIP, SHARED_PATIENCE);
+            self.begin(seen, limit, SHARED_DIP, SHARED_PATIENCE);
         }
         if self.empty_rounds >= EMPTY_ROUNDS {
             Some(Release::Room)
@@ -250,7 +257,7 @@ impl Contest {
         }
     }
 
-    fn begin(&mut self, seen: &Seen, share: f64, patience: f64) {
+    fn begin(&mut self, seen: &Seen, limit: f64, share: f64, patience: f64) {
         let window = (share * seen.rate * seen.base).max(seen.least_window);
         if self.dip.is_none() {
             self.rounds_since_dip = 0;
@@ -259,6 +266,7 @@ impl Contest {
                 window,
                 patience,
                 queue_before: seen.queue,
+                radio: if seen.queue > RADIO_FROM * limit { RADIO * limit } else { OWN_SECONDS },
                 quiet_since: None,
                 least: f64::INFINITY,
             });
@@ -290,7 +298,7 @@ impl Contest {
         if rounds < ONE {
             return None;
         }
-        let is_own = dip.queue_before < LEAST_QUEUE || dip.least <= (OWN * dip.queue_before).max(OWN_SECONDS);
+        let is_own = dip.queue_before < LEAST_QUEUE || dip.least <= (OWN * dip.queue_before).max(dip.radio);
         if !is_own && rounds < dip.patience {
             return None;
         }
@@ -319,7 +327,8 @@ impl Contest {
         self.over_rounds = 0;
         self.votes = if verdict == Verdict::Own { 0 } else { self.votes + 1 };
         if self.votes < VOTES {
-            self.next_check = now + if self.votes == 0 { rest } else { smoothed_rtt.saturating_mul(AGAIN) };
+            let again = smoothed_rtt.saturating_mul(AGAIN).max(AGAIN_AT_LEAST);
+            self.next_check = now + if self.votes == 0 { rest } else { again };
             return false;
         }
         self.enter(now);

@@ -19,6 +19,8 @@ pub struct EarliestArrivalParameters {
     pub needless: f64,
     /// Whether announced handovers are told to the peer, and kept out of.
     pub warnings: bool,
+    /// Whether fewer acknowledgements are asked for where their way back is full.
+    pub thin_acks: bool,
 }
 
 impl Default for EarliestArrivalParameters {
@@ -29,6 +31,7 @@ impl Default for EarliestArrivalParameters {
             rescue: true,
             needless: 0.01,
             warnings: true,
+            thin_acks: true,
         }
     }
 }
@@ -42,6 +45,7 @@ impl EarliestArrivalParameters {
             rescue: parameters.flag("rescue"),
             needless: parameters.number("needless"),
             warnings: parameters.flag("warnings"),
+            thin_acks: parameters.flag("thin_acks"),
         }
     }
 }
@@ -73,5 +77,9 @@ pub(super) fn info() -> PolicyInfo {
         .parameter(
             ParameterInfo::flag("warnings", default.warnings)
                 .meaning("tell the peer of announced handovers, and send nothing into them"),
+        )
+        .parameter(
+            ParameterInfo::flag("thin_acks", default.thin_acks)
+                .meaning("ask for fewer acknowledgements where their way back is full"),
         )
 }

@@ -75,7 +75,10 @@ pub(super) fn size(sequence: &[u8]) -> Option<(u32, u32)> {
         if chroma == 3 {
             bits.bit()?;
         }
-        (bits.unsigned()?, bits.unsigned()?, bits.bit()?);
+        // Bits of a sample of brightness and of colour.
+        bits.unsigned()?;
+        bits.unsigned()?;
+        bits.bit()?;
         if bits.bit()? {
             scaling_lists(&mut bits, if chroma == 3 { 12 } else { 8 })?;
         }
@@ -84,14 +87,17 @@ pub(super) fn size(sequence: &[u8]) -> Option<(u32, u32)> {
     match bits.unsigned()? {
         0 => drop(bits.unsigned()?),
         1 => {
-            (bits.bit()?, bits.signed()?, bits.signed()?);
+            bits.bit()?;
+            bits.signed()?;
+            bits.signed()?;
             for _ in 0..bits.unsigned()?.min(MAX_CYCLE) {
                 bits.signed()?;
             }
         }
         _ => {}
     }
-    (bits.unsigned()?, bits.bit()?);
+    bits.unsigned()?;
+    bits.bit()?;
     let (across, down) = (bits.unsigned()?.checked_add(1)?, bits.unsigned()?.checked_add(1)?);
     let has_frames_only = bits.bit()?;
     if !has_frames_only {

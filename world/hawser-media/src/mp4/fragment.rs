@@ -42,7 +42,7 @@ pub struct Run {
 pub fn reference_time(track: u32, sample_time: u64, made_at_ms: u64) -> Bytes {
     let mut out = BytesMut::new();
     let seconds = made_at_ms / 1_000 + NTP_OFFSET;
-    let fraction = (made_at_ms % 1_000 << 32) / 1_000;
+    let fraction = ((made_at_ms % 1_000) << 32) / 1_000;
     // Flags 0: when the encoder took it in.
     full(&mut out, b"prft", 1, 0, |out| {
         out.put_u32(track);

@@ -26,6 +26,13 @@ impl Value {
         }
     }
 
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
     /// A property of an object.
     pub(super) fn property(&self, name: &str) -> Option<&Value> {
         let Value::Object(properties) = self else { return None };

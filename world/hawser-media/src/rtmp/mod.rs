@@ -1,15 +1,17 @@
-//! RTMP, as far as a server needs it to which encoders publish: handshake, chunks, and a handful of commands.
+//! RTMP, as far as a server needs it to which encoders publish, and a client that publishes: handshake, chunks, and a handful of
+//! commands.
 //!
 //! Source: Adobe's Real Time Messaging Protocol (RTMP) specification, 1.0, of 2012; AMF 0 of 2007. What encoders do beyond
 //! it (`releaseStream`, `FCPublish`) is answered or passed over as servers in use do.
 //!
-//! [`Session`] is one connection without I/O: bytes in, bytes and [`Event`]s out. Everything that a peer can make it keep has
+//! [`Session`] is one connection without I/O: bytes in, bytes and [`Event`]s out; [`Publisher`] is the other end. Everything that a peer can make it keep has
 //! a cap: [`MAX_CHUNK_STREAMS`], [`MAX_PARTIAL`], [`MAX_TAG`](crate::flv::MAX_TAG) and those of [`amf`].
 
 use crate::flv::MAX_TAG;
 
 mod amf;
 mod chunk;
+mod client;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -17,13 +19,14 @@ mod tests;
 mod work;
 
 pub use chunk::{MAX_CHUNK_STREAMS, MAX_PARTIAL};
+pub use client::{Publisher, PublisherEvent};
 pub use session::{Event, Session};
 
 /// Why a connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RtmpError {
     /// Not RTMP, or one of its encrypted variants.
-    #[error("the encoder speaks version {0} of RTMP; only 3, plain RTMP, is known")]
+    #[error("the other end speaks version {0} of RTMP; only 3, plain RTMP, is known")]
     Version(u8),
     /// A chunk that refers to one that never came.
     #[error("a chunk of stream {0} refers to an earlier one that never came")]

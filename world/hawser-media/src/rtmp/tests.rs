@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::amf::{self, Value};
 use super::chunk::{self, ChunkReader, Message};
 use super::*;
-use crate::flv::{MAX_TAG, TagKind};
+use crate::flv::{MAX_TAG, Tag, TagKind};
 
 pub(super) fn message(kind: u8, timestamp: u32, payload: &[u8]) -> Message {
     Message { kind, stream: 1, timestamp, payload: Bytes::copy_from_slice(payload) }
@@ -291,4 +291,64 @@ proptest! {
             while let Ok(Some(_)) = session.next_event() {}
         }
     }
+}
+
+/// Hands over what each end has to say, until neither has anything; what the server found.
+fn converse(
+    publisher: &mut Publisher,
+    server: &mut Session,
+    accepts: bool,
+) -> (Vec<Event>, Vec<PublisherEvent>) {
+    let (mut heard, mut said) = (Vec::new(), Vec::new());
+    for _ in 0..20 {
+        // In pieces that end anywhere.
+        for piece in publisher.take_output().chunks(700) {
+            server.push(piece);
+            while let Some(event) = server.next_event().unwrap() {
+                if let Event::Publish { .. } = event {
+                    if accepts { server.accept() } else { server.refuse("no such key") }
+                }
+                heard.push(event);
+            }
+        }
+        for piece in server.take_output().chunks(500) {
+            publisher.push(piece);
+            said.extend(std::iter::from_fn(|| publisher.next_event().unwrap()));
+        }
+    }
+    (heard, said)
+}
+
+#[test]
+fn a_publisher_brings_tags_to_a_service_and_leaves() {
+    let mut publisher = Publisher::new("app", "key?x=y", "rtmp://service/app", 1);
+    let mut server = Session::new(2);
+    let (heard, said) = converse(&mut publisher, &mut server, true);
+    assert_eq!(heard, [Event::Publish { app: "app".to_owned(), key: "key?x=y".to_owned() }]);
+    assert_eq!((said, publisher.is_publishing()), (vec![PublisherEvent::Accepted], true));
+    let tags = [
+        Tag { kind: TagKind::Script, timestamp: 0, data: Bytes::from_static(b"\x02\0\x0aonMetaData") },
+        Tag { kind: TagKind::Video, timestamp: 0, data: vec![0x17; 10_000].into() },
+        Tag { kind: TagKind::Audio, timestamp: 0x0123_4567, data: vec![0xaf; 300].into() },
+    ];
+    tags.iter().for_each(|tag| publisher.push_tag(tag, tag.timestamp));
+    publisher.finish();
+    let (heard, _) = converse(&mut publisher, &mut server, true);
+    let wanted: Vec<Event> = tags.into_iter().map(Event::Tag).chain([Event::Unpublish]).collect();
+    assert_eq!(heard, wanted);
+}
+
+#[test]
+fn a_publisher_hears_why_it_is_refused() {
+    let mut publisher = Publisher::new("app", "key", "rtmp://service/app", 1);
+    let mut server = Session::new(2);
+    let (_, said) = converse(&mut publisher, &mut server, false);
+    assert_eq!(said, [PublisherEvent::Refused("no such key".to_owned())]);
+    let tag = Tag { kind: TagKind::Audio, timestamp: 0, data: Bytes::from_static(b"x") };
+    publisher.push_tag(&tag, 0);
+    assert!(publisher.take_output().is_empty());
+    publisher.push(b"noise");
+    let mut other = Publisher::new("app", "key", "rtmp://service/app", 1);
+    other.push(b"HTTP/1.1 400");
+    assert_eq!(other.next_event(), Err(RtmpError::Version(b'H')));
 }

@@ -62,7 +62,7 @@ fn of(kind: TagKind, tags: &[Tag]) -> Vec<(u32, Bytes)> {
 fn what_is_written_is_read_again_wherever_it_is_cut() {
     let tags = clip();
     let bytes = muxed(&tags);
-    assert!(bytes.len() % PACKET == 0 && bytes.chunks(PACKET).all(|packet| packet[0] == SYNC));
+    assert!(bytes.len().is_multiple_of(PACKET) && bytes.chunks(PACKET).all(|packet| packet[0] == SYNC));
     for size in [1, 100, 188, 1_316, 100_000] {
         let (got, counts) = read(bytes.chunks(size).map(<[u8]>::to_vec));
         assert_eq!(counts, TsCounts::default());
