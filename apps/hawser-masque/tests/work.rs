@@ -80,7 +80,7 @@ fn no_capsule_costs_more_than_its_bytes() {
     }
 }
 
-/// Sends `count` empty packets with these headers, microseconds apart, to a tunnel that reads as ours do.
+/// Sends `count` empty packets with these headers, microseconds apart, to a tunnel that reads as Hawser does.
 fn numbered(name: &str, count: u32, headers: impl Fn(u32) -> (Class, u16, u32)) {
     measure(name, || {
         let mut reorder = Reorder::default();
@@ -125,7 +125,7 @@ fn no_number_of_a_packet_costs_more_than_its_bytes() {
     numbered("numbers that jump, once", 50_000, |n| (RealTime, 1, n.wrapping_mul(32_769)));
 }
 
-/// Packets of hosts behind a tunnel, each of another flow: what they cost whoever sends them into it.
+/// Packets of hosts behind a tunnel, each of another flow: what they cost the end that sends them into it.
 #[test]
 fn no_packet_of_a_host_costs_more_than_its_bytes() {
     for (name, flows) in [("packets of few flows", 100), ("a flow for each packet", 60_000)] {

@@ -35,6 +35,8 @@ const MAX_CLIENTS: usize = 1024;
 const CODE_REFUSED: u64 = 1;
 /// How long clients may take to leave, and their records to reach the disk, when the server stops.
 const GOODBYE: Duration = Duration::from_secs(2);
+/// How often a server without room looks whether others have made some.
+const LOOK_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a client that is refused may take to hear why.
 const REFUSAL: Duration = Duration::from_secs(1);
 
@@ -77,8 +79,14 @@ pub(super) async fn run(
     let next = AtomicU64::new(store.next_number());
     let context = Arc::new(Context { run, next, store: Mutex::new(store), controllers, output });
     let mut clients = JoinSet::new();
+    let mut looks = tokio::time::interval(LOOK_INTERVAL);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let waiting = tokio::select! {
+            _ = looks.tick() => {
+                context.look_for_room();
+                continue;
+            }
             waiting = sources.accept(&endpoint) => waiting,
             Some(_) = clients.join_next() => continue,
             () = interrupt.raised() => break,
@@ -256,6 +264,17 @@ async fn take_records(mut send: SendStream, mut lines: Lines, context: &Arc<Cont
 }
 
 impl Context {
+    /// Where there is no room left: others may have taken records away.
+    fn look_for_room(self: &Arc<Self>) {
+        let context = self.clone();
+        tokio::task::spawn_blocking(move || {
+            let mut store = context.store.lock().unwrap_or_else(PoisonError::into_inner);
+            if store.is_full() {
+                store.recount();
+            }
+        });
+    }
+
     /// Stores a record. When this returns, it is on the disk or will never be.
     async fn put(self: &Arc<Self>, record: Record) -> Put {
         let context = self.clone();

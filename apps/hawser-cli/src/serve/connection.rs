@@ -52,7 +52,7 @@ async fn serve(server: &Arc<Server>, client: Client, mut interrupt: Interrupt) {
     let mut patience = IDLE_PATIENCE;
     // Our own count: h3 never forgets requests that ended before their header.
     let mut requests = JoinSet::new();
-    // The next one, until there is room for it. The only one of a connection needs none: whoever else is behind the address,
+    // The next one, until there is room for it. The only one of a connection needs none: however many others are behind the address,
     // one request is answered.
     let mut next = None;
     while !stopping || !requests.is_empty() {

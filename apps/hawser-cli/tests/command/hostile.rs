@@ -305,7 +305,7 @@ async fn a_request_with_very_many_fields_is_refused() {
     assert!(time_of_small_file(&server).await < Duration::from_secs(10));
 }
 
-/// Whoever else is behind the address.
+/// However many others are behind the address.
 #[tokio::test]
 async fn idle_connections_give_their_place_to_who_comes() {
     let server = Server::start(&["--connections-per-source", "3"]);

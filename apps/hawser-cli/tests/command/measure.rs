@@ -252,7 +252,7 @@ fn radio_and_positions_are_in_the_record() {
 fn what_finds_no_room_is_said_once_and_counted() {
     let server = MeasureServer::start("127.0.0.1:0", &[]);
     let out = tempfile::tempdir().unwrap();
-    let arguments = ["--time", "1.6", "--session", "0.3", "--flows", "1", "--max-disk", "2k"];
+    let arguments = ["--time", "1.6", "--session", "0.3", "--flows", "1", "--max-disk", "6k"];
     let output = run(server.client("127.0.0.1", "lo", out.path(), &arguments));
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{words}");

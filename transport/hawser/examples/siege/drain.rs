@@ -20,7 +20,7 @@ pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
     let content: Vec<u8> = (0..LENGTH).map(|at| (at * 7 + at / 251) as u8).collect();
     fs::write(server.folder().join("large"), &content)?;
     fs::write(server.folder().join("small"), b"content")?;
-    let (before, began) = (server.usage()?, Instant::now());
+    let began = Instant::now();
     let mut downloads = JoinSet::new();
     for _ in 0..DOWNLOADS {
         let client = Client::connect(&server, hawser::h3::ALPN).await?;
@@ -41,7 +41,6 @@ pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
     let transport = hawser::default_transport();
     let endpoint = Endpoint::client(config(&server, hawser::h3::ALPN, transport)?, hawser::Links::All)?;
     let is_refused = endpoint.connect(address(&server), "localhost").await.is_err();
-    let cpu = server.usage().map_or(Duration::ZERO, |now| now.cpu.saturating_sub(before.cpu));
     let mut whole = 0;
     while let Some(bytes) = downloads.join_next().await {
         // Behind the frames of HTTP, of which DATA is cut into several.
@@ -50,10 +49,9 @@ pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
     let seconds = began.elapsed().as_secs_f64();
     let ended = server.ends(Duration::from_secs(20))?;
     println!(
-        "| reload (SIGHUP) and drain (SIGTERM) under way | {DOWNLOADS} downloads of {} MiB | {seconds:.1} | {:.2} s | - | - | {whole} \
+        "| reload (SIGHUP) and drain (SIGTERM) under way | {DOWNLOADS} downloads of {} MiB | {seconds:.1} | - | - | - | {whole} \
          whole, {still} were running; a new client {}; {} |",
         LENGTH >> 20,
-        cpu.as_secs_f64(),
         if is_refused { "refused" } else { "TAKEN" },
         if ended { "ended by itself" } else { "DID NOT END" },
     );

@@ -1,6 +1,6 @@
 //! The store under crashes, draws, samples, ids, and what a report makes of records.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
@@ -23,6 +23,8 @@ struct Content {
     removed: Option<(String, Vec<u8>)>,
     /// Operations that still work.
     left: Option<u32>,
+    /// How often all files were looked at.
+    looked: Cell<u32>,
 }
 
 impl Content {
@@ -63,6 +65,7 @@ fn missing() -> io::Error {
 impl Disk for Flaky {
     fn files(&self) -> io::Result<Vec<(String, u64)>> {
         let content = self.0.borrow();
+        content.looked.set(content.looked.get() + 1);
         Ok(content.files.iter().map(|(name, bytes)| (name.clone(), bytes.len() as u64)).collect())
     }
 
@@ -274,8 +277,9 @@ proptest! {
 fn a_full_store_keeps_the_oldest_and_counts_the_rest() {
     let run = RunId(5);
     let length = Record::Session(session(RecordId::new(0, run), run)).line().len() as u64;
+    let limit = 2 * super::store::cost(length);
     let disk = Flaky::default();
-    let mut store = Store::open(disk.clone(), 2 * length, run).unwrap().store;
+    let mut store = Store::open(disk.clone(), limit, run).unwrap().store;
     let put = |store: &mut Store<Flaky>| {
         let id = RecordId::new(store.next_number(), run);
         (id.clone(), store.put(&Record::Session(session(id, run))))
@@ -283,7 +287,7 @@ fn a_full_store_keeps_the_oldest_and_counts_the_rest() {
     let kept: Vec<RecordId> = (0..2).map(|_| put(&mut store).0).collect();
     assert!(matches!(put(&mut store).1, Put::NoRoom));
     assert_eq!((store.waiting().unwrap(), store.dropped()), (kept.clone(), 1));
-    let mut store = Store::open(disk.clone(), 2 * length, run).unwrap().store;
+    let mut store = Store::open(disk.clone(), limit, run).unwrap().store;
     assert_eq!(store.dropped(), 1, "counted over restarts");
     // Another program takes one away.
     Store::visit(disk).remove(&kept[0], 0).unwrap();
@@ -291,6 +295,26 @@ fn a_full_store_keeps_the_oldest_and_counts_the_rest() {
     assert!(matches!(put(&mut store).1, Put::NoRoom));
     store.remove(&kept[1], length as usize).unwrap();
     assert!(matches!(put(&mut store).1, Put::Stored));
+}
+
+/// What strangers upload costs a file each, and a full store looks seldom whether others have made room.
+#[test]
+fn a_flood_of_small_records_fills_the_limit_and_then_costs_little() {
+    let (run, theirs) = (RunId(5), RunId(6));
+    let disk = Flaky::default();
+    let mut store = Store::open(disk.clone(), 1_000 * (4 << 10), run).unwrap().store;
+    let record = |number| {
+        let id = RecordId::new(number, theirs);
+        Record::Track(Track { id, run: theirs, fixes: Vec::new(), distance_m: 0.0 })
+    };
+    let stored = (0..3_000).filter(|number| matches!(store.put(&record(*number)), Put::Stored)).count();
+    assert!((900..1_000).contains(&stored), "{stored}");
+    assert!(store.is_full() && store.dropped() == 3_000 - stored as u64);
+    let looked = disk.0.borrow().looked.get();
+    assert!(looked < 50, "{looked}");
+    Store::visit(disk).remove(store.waiting().unwrap().first().unwrap(), 0).unwrap();
+    store.recount();
+    assert!(!store.is_full() && matches!(store.put(&record(5_000)), Put::Stored));
 }
 
 #[test]

@@ -118,7 +118,9 @@ impl Expression {
                 matches!(estimator, Estimator::Largest | Estimator::Smallest | Estimator::Sum)
             }
             Self::Binary(_, first, second) => first.has_extremes() || second.has_extremes(),
-            Self::Largest(all) | Self::Smallest(all) | Self::Mean(all) | Self::Median(all) => all.iter().any(Self::has_extremes),
+            Self::Largest(all) | Self::Smallest(all) | Self::Mean(all) | Self::Median(all) => {
+                all.iter().any(Self::has_extremes)
+            }
             Self::Best(all) => all.iter().any(|(_, each)| each.has_extremes()),
         }
     }

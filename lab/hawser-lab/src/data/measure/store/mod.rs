@@ -66,14 +66,21 @@ pub trait Disk {
     fn remove(&mut self, name: &str) -> io::Result<()>;
 }
 
+/// Bytes that a file takes besides its own.
+const FILE_COST: u64 = 4 << 10;
+/// Files that are looked at for each record that was refused.
+const FILES_PER_REFUSAL: u64 = 16;
+
 /// Records on a disk.
 #[derive(Debug)]
 pub struct Store<D> {
     disk: D,
     run: RunId,
-    /// Most bytes of records.
+    /// Most bytes of records, and of the files that they are.
     limit: u64,
     used: u64,
+    /// Records to be refused before it is looked again whether others have made room.
+    blind: u64,
     state: State,
     /// As it stands on the disk.
     written: State,
@@ -118,8 +125,9 @@ impl<D: Disk> Store<D> {
     pub fn open(disk: D, limit: u64, run: RunId) -> io::Result<Opened<D>> {
         let files = disk.files()?;
         let state = State::default();
-        let mut store = Store { disk, run, limit, used: 0, state, written: state, set_aside: Vec::new() };
-        store.count();
+        let mut store =
+            Store { disk, run, limit, used: 0, blind: 0, state, written: state, set_aside: Vec::new() };
+        store.recount();
         if !store.read_state()? {
             // A client chooses the numbers of the records that it uploads: large ones are not this server's.
             let ids = files.iter().filter_map(|(name, _)| Some(record_id(name)?.number()));
@@ -141,7 +149,7 @@ impl<D: Disk> Store<D> {
     /// Nothing is finished, and nothing can be said of its limit.
     pub fn visit(disk: D) -> Self {
         let (run, state) = (RunId(0), State::default());
-        Store { disk, run, limit: 0, used: 0, state, written: state, set_aside: Vec::new() }
+        Store { disk, run, limit: 0, used: 0, blind: 0, state, written: state, set_aside: Vec::new() }
     }
 
     /// Whether there is one.
@@ -177,7 +185,7 @@ impl<D: Disk> Store<D> {
         }
         // The same bytes under another name: that takes no room.
         self.disk.rename(name, &place)?;
-        self.used += bytes.len() as u64;
+        self.used += cost(bytes.len() as u64);
         Ok(true)
     }
 
@@ -244,6 +252,10 @@ impl<D: Disk> Store<D> {
         if matches!(put, Put::NoRoom | Put::Failed(_)) {
             // On a full disk the count goes to the disk with a later record.
             self.state.dropped += 1;
+            // Of those that others send again and again not every one is worth a write.
+            if id.run() != Some(self.run) && !self.state.dropped.is_power_of_two() {
+                return put;
+            }
         }
         self.write_state(id);
         put
@@ -257,28 +269,39 @@ impl<D: Disk> Store<D> {
             Err(error) => return Put::Failed(error),
         }
         let line = record.line();
-        let length = line.len() as u64;
-        if self.used + length > self.limit {
-            // Others may have removed some.
-            self.count();
+        let cost = cost(line.len() as u64);
+        if self.used + cost > self.limit {
+            match self.blind.checked_sub(1) {
+                Some(left) => self.blind = left,
+                // Others may have removed some.
+                None => self.recount(),
+            }
         }
-        if self.used + length > self.limit {
+        if self.used + cost > self.limit {
             return Put::NoRoom;
         }
         match self.disk.write(&name, &line) {
             Ok(()) => {
-                self.used += length;
+                self.used += cost;
                 Put::Stored
             }
             Err(error) => Put::Failed(error),
         }
     }
 
-    fn count(&mut self) {
+    /// Looks what is there: others may have removed some. That costs as much as there are files, so that a full store does it
+    /// by itself once for a number of refused records only.
+    pub fn recount(&mut self) {
         if let Ok(files) = self.disk.files() {
             let records = files.iter().filter(|(name, _)| record_id(name).is_some());
-            self.used = records.map(|(_, length)| *length).sum();
+            self.used = records.map(|(_, length)| cost(*length)).sum();
+            self.blind = files.len() as u64 / FILES_PER_REFUSAL;
         }
+    }
+
+    /// Whether there is no room for another record of any size.
+    pub fn is_full(&self) -> bool {
+        self.used + cost(0) > self.limit
     }
 
     /// Records that were dropped so far.
@@ -286,7 +309,7 @@ impl<D: Disk> Store<D> {
         self.state.dropped
     }
 
-    /// Bytes of the records.
+    /// Bytes of the records, and what their files cost.
     pub fn used(&self) -> u64 {
         self.used
     }
@@ -316,7 +339,7 @@ impl<D: Disk> Store<D> {
         if Record::read(&bytes).is_ok_and(|record| record.id() == id) {
             return Ok(Some(bytes));
         }
-        self.used = self.used.saturating_sub(bytes.len() as u64);
+        self.used = self.used.saturating_sub(cost(bytes.len() as u64));
         self.put_aside(&name)?;
         Ok(None)
     }
@@ -327,13 +350,18 @@ impl<D: Disk> Store<D> {
     /// Those of the disk.
     pub fn remove(&mut self, id: &RecordId, length: usize) -> io::Result<()> {
         match self.disk.remove(&format!("{id}{RECORD}")) {
-            Ok(()) => self.used = self.used.saturating_sub(length as u64),
+            Ok(()) => self.used = self.used.saturating_sub(cost(length as u64)),
             // Somebody else was quicker.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
         Ok(())
     }
+}
+
+/// What a record of so many bytes takes: a file has a block and an entry of the file system at least.
+pub(super) fn cost(length: u64) -> u64 {
+    length + FILE_COST
 }
 
 /// The record that a file of this name has.
