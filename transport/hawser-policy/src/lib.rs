@@ -85,6 +85,7 @@ mod protection;
 mod rate;
 mod registry;
 mod scheduler;
+mod scheduler_factory;
 mod segment;
 mod set;
 mod spec;
@@ -122,8 +123,9 @@ pub use rate::Rate;
 pub use registry::{PolicyError, PolicyInfo, PolicyKind, Registry};
 pub use scheduler::{
     Assignment, Command, Commands, Decision, Feedback, LayerPackets, MAX_COMMANDS, MAX_PACING_PERCENT,
-    MIN_PACING_PERCENT, MIN_WAIT, PathChange, Scheduler, SchedulerFactory, SchedulerInit, Selection,
+    MIN_PACING_PERCENT, MIN_WAIT, PathChange, Scheduler, SchedulerInit, Selection,
 };
+pub use scheduler_factory::SchedulerFactory;
 pub use segment::{DatagramInfo, FrameInfo, QueuedDatagram, Reliability, Segment, SegmentKind, SendQueue};
 pub use set::{Agent, Composed, PolicySet, PolicySetFactory, SetInit};
 pub use spec::{PolicySpec, SpecError};

@@ -2,8 +2,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
-    AckFrequency, Agent, AttachRequest, Event, FeatureSet, Figures, Interests, Message, PathId, PathMask,
-    PathStatus, SendView, Side, StreamId, Tag, Time,
+    AckFrequency, AttachRequest, Event, Figures, Interests, Message, PathId, PathMask, PathStatus, SendView,
+    Side, StreamId, Tag, Time,
 };
 
 /// Which bytes of the send queue an assignment takes.
@@ -309,30 +309,4 @@ pub struct SchedulerInit {
     pub side: Side,
     /// Seed for its random decisions.
     pub seed: u64,
-}
-
-/// Makes schedulers, one per connection.
-pub trait SchedulerFactory: Send + Sync {
-    /// A scheduler for a new connection.
-    fn build(&self, init: &SchedulerInit) -> Box<dyn Scheduler>;
-
-    /// What goes with it at this end, such as reports that the scheduler of the other end reads. Not used in a set that has an agent of its
-    /// own. None by default.
-    fn agent(&self) -> Option<Box<dyn Agent>> {
-        None
-    }
-
-    /// The features that scheduler and agent speak; they are offered to the peer. None by default.
-    fn features(&self) -> FeatureSet {
-        FeatureSet::NONE
-    }
-}
-
-impl<F> SchedulerFactory for F
-where
-    F: Fn(&SchedulerInit) -> Box<dyn Scheduler> + Send + Sync,
-{
-    fn build(&self, init: &SchedulerInit) -> Box<dyn Scheduler> {
-        self(init)
-    }
 }

@@ -55,7 +55,7 @@ fn every_first_and_second_byte_is_read() {
 /// appendix A.3).
 fn closest(value: u64, window: u64, expected: u64) -> u64 {
     let candidates = (0..expected / window + 3).map(|high| high * window + value);
-    candidates.min_by_key(|candidate| (candidate.abs_diff(expected), *candidate)).unwrap()
+    candidates.min_by_key(|candidate| (candidate.abs_diff(expected), *candidate)).expect("three candidates")
 }
 
 #[test]

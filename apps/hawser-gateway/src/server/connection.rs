@@ -1,7 +1,6 @@
 //! One connection of a client.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,31 +8,12 @@ use hawser_net::Connection;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::client::Client;
 use super::{H3_NO_ERROR, Inner, request};
 use crate::flows::Flows;
 
-/// RFC 9114 section 8.1.
-const H3_EXCESSIVE_LOAD: u64 = 0x107;
-/// Requests without a key that is known, after which a connection is closed.
-const MAX_UNKNOWN: usize = 64;
 /// How long a client without tunnels may take to close its connection when the gateway stops.
 const IDLE_PATIENCE: Duration = Duration::from_secs(1);
-
-/// What the requests of a connection share.
-pub(super) struct Client {
-    pub(super) connection: Connection,
-    pub(super) flows: Arc<Flows>,
-    unknown: AtomicUsize,
-}
-
-impl Client {
-    /// A request came without a key that is known.
-    pub(super) fn count_unknown(&self) {
-        if self.unknown.fetch_add(1, Ordering::Relaxed) >= MAX_UNKNOWN {
-            self.connection.close(H3_EXCESSIVE_LOAD, b"too many requests without a key");
-        }
-    }
-}
 
 /// Serves it, until it ends or the gateway stops and its tunnels are done.
 pub(super) async fn serve(gateway: &Arc<Inner>, connection: Connection) {
@@ -46,7 +26,7 @@ pub(super) async fn serve(gateway: &Arc<Inner>, connection: Connection) {
         Ok(http) => http,
         Err(error) => return tracing::info!(%remote, %error, "no HTTP"),
     };
-    let client = Arc::new(Client { connection: connection.clone(), flows, unknown: AtomicUsize::new(0) });
+    let client = Arc::new(Client::new(connection.clone(), flows));
     let mut draining = gateway.draining.subscribe();
     let (mut stopping, mut requests) = (false, JoinSet::new());
     while !stopping || !requests.is_empty() {

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::Inner;
-use super::connection::Client;
+use super::client::Client;
 use super::directory::User;
 use super::request::{Stream, admit, note, refuse, relay_tcp};
 use crate::grants::Grants;

@@ -1,5 +1,6 @@
 //! The gateway.
 
+mod client;
 mod connect;
 mod connection;
 mod directory;

@@ -15,7 +15,7 @@ use http::header::{AUTHORIZATION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::connection::Client;
+use super::client::Client;
 use super::directory::User;
 use super::{Inner, connect as sockets, ip, listen};
 use crate::halves::Prefixed;

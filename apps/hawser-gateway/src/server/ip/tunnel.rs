@@ -13,7 +13,7 @@ use http::Response;
 use super::{IpClient, IpNetwork};
 use crate::ip_relay::{IpEvent, IpReceiver, IpSender, dropped};
 use crate::server::Inner;
-use crate::server::connection::Client;
+use crate::server::client::Client;
 use crate::server::directory::User;
 use crate::server::request::{Stream, admit, refuse};
 

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::meter::Direction;
 use crate::relay::idle_for;
-use crate::server::connection::Client;
+use crate::server::client::Client;
 use crate::server::directory::User;
 use crate::server::request::{ERROR_PAUSE, MAX_PAYLOAD, Stream};
 use crate::traffic::Kind;
