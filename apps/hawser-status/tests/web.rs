@@ -94,7 +94,7 @@ async fn samples_are_streamed_and_files_are_there() {
         let answer = page.get(&format!("{}{file}", page.path), "localhost", 1 << 20).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(kind), "{file}: {answer}");
     }
-    let stream = page.get(&format!("{}stream", page.path), "localhost", 900).await;
+    let stream = page.get(&format!("{}stream", page.path), "localhost", 4_000).await;
     assert!(
         stream.contains("Content-Type: text/event-stream") && stream.contains("\n\ndata: {\"status\":"),
         "{stream}"
