@@ -82,6 +82,7 @@ pub(crate) struct Tide {
     round_queue: f64,
     /// Highest recent rate, bytes per second; and the rate of the last round trip on the way back to it.
     best: f64,
+    crest: f64,
     regained: f64,
     flat_rounds: u32,
     /// Whether the rate was restless when the queue was within its limit last.
@@ -130,6 +131,7 @@ impl Tide {
             cubic: CubicRule::new(CubicParameters::default()),
             round_queue: f64::INFINITY,
             best: 0.0,
+            crest: 0.0,
             regained: 0.0,
             flat_rounds: 0,
             was_restless: false,
@@ -264,7 +266,8 @@ impl CongestionController for Tide {
         self.brim = Brim::default();
         self.contest = Contest::new(now);
         self.cubic.restart();
-        (self.round_queue, self.best, self.before_loss) = (f64::INFINITY, 0.0, None);
+        (self.round_queue, self.best, self.crest) = (f64::INFINITY, 0.0, 0.0);
+        self.before_loss = None;
     }
 
     fn on_path_return(&mut self, before: &Snapshot) {

@@ -13,6 +13,12 @@ use crate::window_based::{Acked, Rule};
 const EMPTY_SHARE: f64 = 0.1;
 /// What it had before it made room for others: the highest rate, which fades by this per round trip. One other flow leaves it half.
 const BEST_FADES: f64 = 0.98;
+/// The highest rate, which fades more slowly: what a ceiling holds back is not used to it so soon.
+const CREST_FADES: f64 = 0.995;
+/// A rate below this share of it is held back, by the path or by a ceiling.
+const HELD_BACK: f64 = 0.4;
+/// Then a queue below this share of the aim is none.
+const SHORT_SHARE: f64 = 0.25;
 const FAIR_SHARE: f64 = 0.5;
 /// On the way back to that share the rate rises by this much, with so many round trips of patience, or the queue is its own after all.
 const REGAINED: f64 = 1.15;
@@ -75,7 +81,7 @@ impl Tide {
     /// A round trip is over.
     pub(super) fn on_round(&mut self, ack: &Ack, base: f64) {
         let queue = std::mem::replace(&mut self.round_queue, f64::INFINITY);
-        let is_empty = self.contest.is_at_rest() && queue < EMPTY_SHARE * self.aim(self.rate.present());
+        let is_empty = self.contest.is_at_rest() && self.is_short(queue);
         self.losses.on_round(self.window.datagram(), is_empty);
         self.losses.forget_above(2.0 * self.rate.largest() * self.settings.bound);
         let rate = match self.phase {
@@ -106,6 +112,7 @@ impl Tide {
         }
         self.brim.on_round();
         self.best = self.rate.present().max(BEST_FADES * self.best);
+        self.crest = self.rate.present().max(CREST_FADES * self.crest);
         let foreign = self.losses.take_foreign() && self.phase == Phase::Own;
         if self.settings.competitive && foreign && self.rate.is_steady() && !self.is_lossy() {
             self.contest.enter(ack.now);
@@ -113,6 +120,14 @@ impl Tide {
             self.cubic.cut(&mut self.window);
         }
         self.rate.next_round(self.contest.is_at_rest());
+    }
+
+    /// Whether a queue, in seconds, is so short that a ceiling may hold the sender back. What a radio adds to its delays is longer than
+    /// some ceilings: then the rate tells, far below what it was.
+    pub(super) fn is_short(&self, queue: f64) -> bool {
+        let present = self.rate.present();
+        let is_held_back = present < HELD_BACK * self.crest;
+        queue < if is_held_back { SHORT_SHARE * self.aim_alone() } else { EMPTY_SHARE * self.aim(present) }
     }
 
     /// An acknowledgement in a dip.

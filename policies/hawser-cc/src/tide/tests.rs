@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{Ack, CongestionController, PathId, Siblings, Time};
 
+use super::{Settings, Tide};
 use crate::testing::bottleneck::{BDP, Link, Network, RTT, alone, measure};
 use crate::testing::{ack, build_with, init};
 
@@ -286,4 +287,21 @@ fn a_window_that_is_not_used_does_not_grow() {
     let before = tide.window();
     acknowledge(tide.as_mut(), 0, 2_000);
     assert!(tide.window() <= before.max(12_000) * 2, "{before} -> {}", tide.window());
+}
+
+/// A drive of two carriers overflowed a queue of 1 MB at 160 Mbit/s while the capacity fell for a moment; what was kept of it, 50 kB, is
+/// less than the 6 ms that the radio adds. The link was used to a fifth for fifteen seconds.
+#[test]
+fn a_ceiling_below_what_a_radio_adds_holds_nobody_back() {
+    let registry_defaults = Settings { bound: 0.1, probe: 4.0, competitive: true, forward: false };
+    let mut tide = Tide::new(&init(12_000), registry_defaults);
+    let short = |tide: &mut Tide, megabits: f64| {
+        tide.rate.seed(megabits * 1e6 / 8.0);
+        tide.losses.leave_room(Some(50_000.0 / 0.7));
+        tide.crest = 160e6 / 8.0;
+        tide.is_short(0.006)
+    };
+    assert!(short(&mut tide, 36.0), "far below what it was");
+    assert!(!short(&mut tide, 150.0), "as fast as before: the queue is as long as the ceiling lets it be");
+    assert!(!short(&mut tide, 80.0), "another flow came and took half");
 }
