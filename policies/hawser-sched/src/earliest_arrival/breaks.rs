@@ -26,9 +26,9 @@ const BUDGET_SHARE: f64 = 0.01;
 /// Whose link it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
-    /// Own: what is sent is at the link at once.
+    /// A link of this end: what is sent is at the link at once.
     Own,
-    /// The peer's: what is sent takes a one-way delay until it is there.
+    /// A link of the peer: what is sent takes a one-way delay until it is there.
     Peers,
 }
 
