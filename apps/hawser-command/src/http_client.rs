@@ -15,6 +15,8 @@ use crate::url::Url;
 mod tests;
 
 /// Most bytes of an error's body that are shown.
+/// How long they may take.
+const EXPLANATION_TIME: std::time::Duration = std::time::Duration::from_secs(2);
 const MAX_EXPLANATION: usize = 300;
 
 /// A request without a body.
@@ -110,12 +112,16 @@ fn is_text(response: &Response<()>) -> bool {
 /// The first line of a body, without anything that could confuse a terminal.
 async fn explanation(stream: &mut Exchange) -> Option<String> {
     let mut body = Vec::new();
-    while let Ok(Some(mut data)) = stream.recv_data().await {
-        body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
-        if body.len() > MAX_EXPLANATION {
-            break;
+    let all = async {
+        while let Ok(Some(mut data)) = stream.recv_data().await {
+            body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
+            if body.len() > MAX_EXPLANATION {
+                break;
+            }
         }
-    }
+    };
+    // What came by then is as good: the status is known.
+    let _ = tokio::time::timeout(EXPLANATION_TIME, all).await;
     let line = body.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
     let line = Printable::new(line.get(..MAX_EXPLANATION).unwrap_or(line)).to_string();
     (!line.is_empty()).then_some(line)

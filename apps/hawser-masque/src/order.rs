@@ -39,7 +39,7 @@ const MAX_HELD: usize = 16_384;
 /// Ranges of numbers that were missing and are remembered, of a flow.
 const MAX_HOLES: usize = 4_096;
 /// A number so far from the one that is due is of another flow with the same number.
-const FAR: i32 = 1 << 15;
+const FAR: u32 = 1 << 15;
 
 /// The header of a packet.
 pub fn header(verdict: &Verdict) -> [u8; HEADER] {
@@ -276,7 +276,7 @@ impl Ordered {
         let is_idle = now.saturating_sub(self.last) >= MEMORY;
         self.last = now;
         let ahead = number.wrapping_sub(self.next).cast_signed();
-        if (is_idle && self.held.is_empty()) || ahead.abs() >= FAR {
+        if (is_idle && self.held.is_empty()) || ahead.unsigned_abs() >= FAR {
             self.give_up(ready);
             *self = Ordered::new(now, number);
             self.next = number;
@@ -380,7 +380,7 @@ impl Window {
         self.last = now;
         let ahead = number.wrapping_sub(self.newest).cast_signed();
         // A number before the first: of a flow that has taken the place of another.
-        if self.seen == 0 || ahead.abs() >= FAR || (is_idle && ahead < 0) {
+        if self.seen == 0 || ahead.unsigned_abs() >= FAR || (is_idle && ahead < 0) {
             (self.newest, self.seen) = (number, 1);
             return true;
         }

@@ -247,13 +247,6 @@ mod tests {
         assert_eq!(std::iter::from_fn(|| waiting.next(at(0), &FAST)).collect::<Vec<_>>().len(), 3);
     }
 
-    /// CPU time of this thread. The kernel adds up when another one might run, or at its next tick.
-    fn cpu_time() -> Duration {
-        std::thread::yield_now();
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-        Duration::from_nanos(text.split(' ').next().and_then(|field| field.parse().ok()).unwrap())
-    }
-
     /// The shortest wishes of each kind, while as much waits as may: what a packet of 1,150 bytes full of them costs.
     #[test]
     fn no_wish_costs_more_than_its_bytes() {
@@ -273,33 +266,32 @@ mod tests {
             ("for half of them, in turn", |n| of(1, &list((0..50).map(|tile| 2 * tile + n % 2)))),
         ];
         let picture = Bytes::from(vec![0; 10]);
-        for (name, kind) in kinds {
+        // As many tiles and chunks as are remembered.
+        let full = || {
             let under_way = UnderWay::default();
             let mut waiting = Waiting::default();
             for chunk in 0..40 {
                 let full = wish(1_000 + chunk, &(0..100).collect::<Vec<_>>(), &[]);
                 waiting.take(at(0), &full, at(1_000_000), &under_way, |_| Some(picture.clone()));
             }
-            // As many chunks as are remembered.
-            let mut begun = Vec::new();
             for chunk in 0..MAX_CHUNKS as u32 {
                 waiting.take(at(0), &wish(5_000 + chunk, &[1], &[]), at(900_000), &under_way, |_| {
                     Some(picture.clone())
                 });
-                begun.extend(waiting.next(at(0), &FAST));
+                drop(waiting.next(at(0), &FAST));
             }
-            drop(begun);
+            (waiting, under_way)
+        };
+        for (name, kind) in kinds {
             let lines: Vec<String> = (0..2_000).map(kind).collect();
-            let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
-            let start = cpu_time();
-            for line in &lines {
-                let wish: Wish = hawser_command::lines::parse(line.as_bytes()).unwrap();
-                waiting.take(at(1), &wish, at(10), &under_way, |tile| (tile < 100).then(|| picture.clone()));
-            }
-            let micros = (cpu_time() - start).as_secs_f64() * 1e6 * 1_150.0 / bytes as f64;
-            println!("wishes {name:35} {micros:8.1} µs for each packet");
-            // Optimised it is less than half of that.
-            assert!(micros < 200.0, "{name}: {micros:.1} µs for each packet");
+            hawser_toll::measure_prepared(&format!("wishes {name}"), full, |(mut waiting, under_way)| {
+                for line in &lines {
+                    let wish: Wish = hawser_command::lines::parse(line.as_bytes()).unwrap();
+                    waiting
+                        .take(at(1), &wish, at(10), &under_way, |tile| (tile < 100).then(|| picture.clone()));
+                }
+                lines.iter().map(|line| line.len() + 1).sum()
+            });
         }
     }
 }

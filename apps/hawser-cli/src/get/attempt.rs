@@ -263,6 +263,14 @@ impl Attempt<'_> {
                 Err(error) => break Some(Failure::new(Exit::Interrupted, describe(&error))),
             };
             let count = piece.len() as u64;
+            // RFC 9114 section 4.1.2: such a message is malformed. It may have no end, either.
+            if let Some(length) = opened.length
+                && opened.offset + recorder.total() + count > length
+            {
+                opened.stream.stop_sending(h3::error::Code::H3_MESSAGE_ERROR);
+                let text = format!("the server sends more than the {length} bytes that it announced");
+                break Some(Failure::new(Exit::Interrupted, text));
+            }
             recorder.record(Instant::now(), count);
             if writer.write(&piece).await.is_err() {
                 // The writer knows why.

@@ -278,6 +278,42 @@ fn logs_hold_neither_secrets_nor_content() {
     }
 }
 
+/// Keys, whose digests and codes are as good, are in no log and no trace of either end, and on no page.
+#[test]
+fn logs_and_traces_hold_no_keys() {
+    const KEY: &str = "a-key-of-someone-who-uploads";
+    let here = tempfile::tempdir().unwrap();
+    let (log, traces) = (here.path().join("log"), here.path().join("traces"));
+    let (keys, traces_of) = (here.path().join("keys"), traces.to_str().unwrap().to_owned());
+    fs::write(&keys, KEY).unwrap();
+    fs::create_dir(&traces).unwrap();
+    let more = ["-vvv", "--allow-put", "--put-key", keys.to_str().unwrap(), "--qlog", &traces_of];
+    let server = Server::start_logging(&log, &more);
+    let content = server.add("x", b"content");
+    let put = |key: &str, path: &str| {
+        let mut command = server.put(&["-vvv", "--qlog", &traces_of, content.to_str().unwrap()]);
+        run({
+            command.arg(server.url(path)).env("HAWSER_KEY", key);
+            command
+        })
+    };
+    let outputs = [put(KEY, "/y"), put("another-key-that-is-wrong", "/z")];
+    assert_eq!(outputs.each_ref().map(|output| output.status.success()), [true, false]);
+    server.stop();
+    let mut texts = vec![fs::read_to_string(&log).unwrap()];
+    texts.extend(outputs.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()));
+    let written = fs::read_dir(&traces).unwrap().map(|entry| entry.unwrap().path());
+    texts.extend(written.map(|path| fs::read_to_string(path).unwrap()));
+    assert!(texts.len() >= 1 + 2 + 4, "traces of both ends: {}", texts.len());
+    assert!(texts.iter().any(|text| text.contains("401")), "{texts:?}");
+    let secret = [KEY, "another-key-that-is-wrong"];
+    for text in &texts {
+        for key in secret {
+            assert!(!text.contains(key) && !text.contains(&hex(key)), "{key} in {text}");
+        }
+    }
+}
+
 fn hex(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use hawser_media::flv::{FlvReader, FlvWriter, Role, Tag, TagKind, file_header};
 use nix::sys::signal::Signal;
@@ -417,6 +418,61 @@ fn probed(input: &str) -> (Vec<String>, String) {
     codecs.sort_unstable();
     codecs.dedup();
     (codecs, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// The first packet of a caller over SRT (draft-sharabayko-srt-01 section 3.2.1), or with `cookie` one that answers a listener.
+fn srt_handshake(socket: u32, cookie: u32) -> Vec<u8> {
+    let (version, kind) = if cookie == 0 { (4_u32, 1_u32) } else { (5, 0xffff_ffff) };
+    let words =
+        [0x8000_0000, 0, 0, 0, version, 2, 7, 1_500, 8_192, kind, socket, cookie, 0x7f00_0001, 0, 0, 0];
+    words.iter().flat_map(|word: &u32| word.to_be_bytes()).collect()
+}
+
+/// Noise, first packets and answers with forged cookies at the port for encoders over SRT: little is held for them, and who comes from
+/// elsewhere is answered at once.
+#[test]
+fn a_flood_at_the_port_for_srt_holds_little_and_others_are_answered() {
+    const PACKETS: u32 = 20_000;
+    let relay = Relay::start(&[]);
+    let (publisher, srt) = start_listening(relay.client("publish", KEY, &["--srt", "127.0.0.1:0"]), "srt");
+    let answers = || {
+        let caller = UdpSocket::bind("127.0.0.2:0").unwrap();
+        caller.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        // As callers do, until somebody answers: what is lost in the kernel's queue is no matter here.
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(5) {
+            caller.send_to(&srt_handshake(9, 0), &srt).unwrap();
+            let mut answer = [0; 1_500];
+            if caller.recv(&mut answer).is_ok() {
+                return began.elapsed();
+            }
+        }
+        panic!("no answer");
+    };
+    answers();
+    let memory = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", publisher.0.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+    };
+    let (before, attacker) = (memory(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    for n in 0..PACKETS {
+        let datagram = match n % 4 {
+            0 => srt_handshake(n, 0),
+            1 => srt_handshake(n, n | 1),
+            2 => vec![n as u8; 1_316],
+            // A control packet of some kind for a socket that is not there.
+            _ => [0x8000_0000 | (n % 12) << 16, 0, 0, n].iter().flat_map(|word| word.to_be_bytes()).collect(),
+        };
+        attacker.send_to(&datagram, &srt).unwrap();
+        if n.is_multiple_of(64) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let waited = answers();
+    let held = memory().saturating_sub(before);
+    assert!(waited < Duration::from_secs(1), "{waited:?}");
+    assert!(held < 16 << 10, "{held} KiB");
 }
 
 /// An encoder that calls over SRT; players take it in every format, a server is called over SRT, and the relay records.

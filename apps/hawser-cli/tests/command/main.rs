@@ -11,6 +11,7 @@ mod generate;
 mod get;
 mod gpsd;
 mod hostile;
+mod hostile_server;
 mod http;
 mod interop;
 mod kept_files;

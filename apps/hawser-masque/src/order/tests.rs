@@ -168,3 +168,15 @@ proptest! {
         prop_assert_eq!(handed, (0..200).collect::<Vec<_>>());
     }
 }
+
+/// From half of all numbers away a packet is as far ahead as behind (found by the fuzz target `masque`).
+#[test]
+fn a_number_on_the_other_side_of_all_numbers_is_far_away() {
+    for class in [Class::Bulk, Class::RealTime] {
+        let mut reorder = Reorder::default();
+        for number in [0, 1 << 31, (1 << 31) + 1] {
+            reorder.push(ms(1), numbered(class, 1, number));
+        }
+        assert_eq!(taken(&mut reorder), [0, 1 << 31, (1 << 31) + 1], "{class:?}");
+    }
+}

@@ -414,6 +414,12 @@ impl Connection {
             return Err(TransportError::new(crate::Code::INTERNAL_ERROR, reason));
         }
         let summary = summary?;
+        // If what came is the answer, there is nothing to ask.
+        if let Some(id) =
+            path.filter(|id| self.paths.get(*id).is_some_and(|path| path.life() == LifeCycle::Suspect))
+        {
+            self.on_heard_again(now, id);
+        }
         if self.streams.take_refused() {
             self.observed.stats.packets_refused += 1;
             return Ok(());
@@ -451,15 +457,12 @@ impl Connection {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return false };
         let returned = path.heard_at.is_some_and(|at| at + path.recovery.probe_timeout() < now);
         path.heard_at = Some(now);
-        let (id, is_suspect) = (path.id, path.life() == LifeCycle::Suspect);
+        let id = path.id;
         if opened.choice != KeyChoice::Previous && path.key_phase.on_received(opened.number) {
             self.on_key_phase_received(now);
         }
         if returned && self.paths.len() > 1 && self.streams.awaits_data() {
             self.repeat_acknowledgements(now, id);
-        }
-        if is_suspect {
-            self.on_heard_again(now, id);
         }
         returned
     }

@@ -93,7 +93,7 @@ impl Work {
         let total = (units as u64).saturating_mul(price);
         let paid = total.min(self.credit);
         self.credit -= paid;
-        self.spent += paid;
+        self.spent = self.spent.saturating_add(paid);
         paid == total
     }
 

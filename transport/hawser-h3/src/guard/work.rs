@@ -1,35 +1,9 @@
-//! What a peer's frames can make the guard compute: the smallest form of each, in CPU time for each packet that carries them.
-
-use std::time::Duration;
+//! What a peer's frames can make the guard compute: the smallest form of each, next to a reference work.
 
 use bytes::Bytes;
+use hawser_toll::{PACKET, measure};
 
 use super::{Frames, Rules};
-
-/// Bytes of a QUIC packet.
-const PACKET: usize = 1_150;
-/// What one may cost; twice that where nothing is optimised across functions and overflows are looked for.
-const MOST: Duration = Duration::from_micros(if cfg!(debug_assertions) { 200 } else { 100 });
-/// CPU time after which the figure says enough.
-const ENOUGH: Duration = Duration::from_millis(5);
-
-/// CPU time of this thread. The kernel adds up when another one might run, or at its next tick.
-fn cpu_time() -> Duration {
-    std::thread::yield_now();
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("a kernel that counts CPU time");
-    Duration::from_nanos(text.split(' ').next().and_then(|field| field.parse().ok()).expect("nanoseconds"))
-}
-
-/// Prints what a packet full of this costs, and fails if that is too much. `run` returns the bytes that it took.
-fn measure(name: &str, mut run: impl FnMut() -> usize) {
-    let (began, mut bytes) = (cpu_time(), 0);
-    while cpu_time() - began < ENOUGH {
-        bytes += run();
-    }
-    let each = (cpu_time() - began).as_secs_f64() * PACKET as f64 / bytes as f64;
-    println!("{name:45} {:8.1} µs for each packet", each * 1e6);
-    assert!(each < MOST.as_secs_f64(), "{name}: {:.1} µs for each packet", each * 1e6);
-}
 
 /// What comes before everything else on such a stream.
 fn beginning(rules: Rules) -> &'static [u8] {

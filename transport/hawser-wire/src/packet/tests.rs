@@ -410,3 +410,39 @@ proptest! {
         prop_assert!(packets <= datagram.len());
     }
 }
+
+/// RFC 9000 appendix A.3, for every byte and every largest number near the ends and around the windows: what is expanded has these low
+/// bytes, and none that has them is closer to the number that is expected. Of two that are as close either may be meant.
+#[test]
+fn every_number_of_a_byte_is_expanded_to_the_closest() {
+    const MAX: u64 = crate::varint::MAX;
+    let largest = (0..2_000).chain((1 << 32) - 600..(1 << 32) + 600).chain(MAX - 1_000..=MAX).map(Some);
+    for largest in largest.chain([None]) {
+        let expected = largest.map_or(0, |largest: u64| (largest + 1).min(MAX));
+        for low in 0..=u8::MAX {
+            let found = TruncatedPacketNumber::from_bytes(&[low]).unwrap().expand(largest);
+            assert!(found <= MAX && found as u8 == low, "{largest:?} {low}: {found}");
+            for other in [found.checked_sub(256), found.checked_add(256).filter(|other| *other <= MAX)] {
+                let is_closer =
+                    other.is_some_and(|other| other.abs_diff(expected) < found.abs_diff(expected));
+                assert!(!is_closer, "{largest:?} {low}: {found}, and {other:?} is closer");
+            }
+        }
+    }
+}
+
+/// What a sender may have outstanding is expanded to itself: every distance up to 2^17 and around the limits of each length.
+#[test]
+fn every_number_that_is_sent_is_understood() {
+    for largest in [0, 1, 127, 128, 255, 256, 65_535, 1 << 20, (1 << 32) - 1, 1 << 61] {
+        let limits = [1 << 7, 1 << 15, 1 << 23].into_iter().flat_map(|limit| limit - 2..limit + 2);
+        for distance in (1..1 << 17).chain(limits).chain([(1 << 31) - 1]) {
+            let number = largest + distance;
+            let sent = TruncatedPacketNumber::new(number, Some(largest));
+            // The receiver may have seen anything from what was acknowledged to the number before.
+            for received in [largest, largest + distance / 2, number - 1] {
+                assert_eq!(sent.expand(Some(received)), number, "{largest} {distance} {received}");
+            }
+        }
+    }
+}

@@ -66,3 +66,43 @@ proptest! {
         }
     }
 }
+
+/// Every encoding of one and two bytes, and of four the first and the last 2^16 of each first byte, means the value that section 16 names;
+/// every value up to 2^17 and around every power of two is written in the shortest one and read again.
+#[test]
+fn every_short_encoding_and_every_limit() {
+    let read = |bytes: &[u8]| {
+        let mut r = Reader::new(bytes);
+        let value = r.read_varint();
+        (value, r.position())
+    };
+    for first in 0..=u8::MAX {
+        let high = u64::from(first & 0x3f);
+        match len_from_first_byte(first) {
+            1 => assert_eq!(read(&[first]), (Ok(high), 1)),
+            2 => (0..=u8::MAX).for_each(|second| {
+                assert_eq!(read(&[first, second]), (Ok(high << 8 | u64::from(second)), 2));
+            }),
+            4 => (0..=u16::MAX).for_each(|low| {
+                for middle in [0, u8::MAX] {
+                    let [a, b] = low.to_be_bytes();
+                    let value = high << 24 | u64::from(middle) << 16 | u64::from(low);
+                    assert_eq!(read(&[first, middle, a, b]), (Ok(value), 4));
+                }
+            }),
+            8 => assert_eq!(read(&[first, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]).1, 8),
+            _ => unreachable!("a length that does not exist"),
+        }
+        for missing in 0..len_from_first_byte(first) {
+            assert_eq!(read(&[first, 0, 0, 0, 0, 0, 0, 0][..missing]), (Err(UnexpectedEnd), 0));
+        }
+    }
+    let around = |bit: u32| (1_u64 << bit).saturating_sub(3)..=((1 << bit) + 3).min(MAX);
+    for value in (0..=1 << 17).chain((0..62).flat_map(around)).chain(MAX - 3..=MAX) {
+        let mut buffer = [0; 8];
+        let mut w = Writer::new(&mut buffer);
+        w.write_varint(value).unwrap();
+        let shortest = [1, 2, 4, 8].into_iter().find(|size| value <= max_for_len(*size).unwrap());
+        assert_eq!((w.position(), read(w.written())), (shortest.unwrap(), (Ok(value), shortest.unwrap())));
+    }
+}

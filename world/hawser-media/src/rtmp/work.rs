@@ -1,37 +1,11 @@
-//! What an encoder can make us compute: the smallest form of each message, in CPU time for each packet that carries them.
-
-use std::time::Duration;
+//! What an encoder can make us compute: the smallest form of each message, next to a reference work.
 
 use bytes::{BufMut, BytesMut};
+use hawser_toll::measure;
 
 use super::amf::Value;
 use super::chunk::{self, Message};
 use super::tests::{command, message, publishing};
-
-/// Bytes of a QUIC packet.
-const PACKET: usize = 1_150;
-/// What one may cost; twice that where nothing is optimised across functions and overflows are looked for.
-const MOST: Duration = Duration::from_micros(if cfg!(debug_assertions) { 200 } else { 100 });
-/// CPU time after which the figure says enough.
-const ENOUGH: Duration = Duration::from_millis(4);
-
-/// CPU time of this thread. The kernel adds up when another one might run, or at its next tick.
-fn cpu_time() -> Duration {
-    std::thread::yield_now();
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("a kernel that counts CPU time");
-    Duration::from_nanos(text.split(' ').next().and_then(|field| field.parse().ok()).expect("nanoseconds"))
-}
-
-/// Prints what a packet full of this costs, and fails if that is too much. `run` returns the bytes that it took.
-fn measure(name: &str, mut run: impl FnMut() -> usize) {
-    let (began, mut bytes) = (cpu_time(), 0);
-    while cpu_time() - began < ENOUGH {
-        bytes += run();
-    }
-    let each = (cpu_time() - began).as_secs_f64() * PACKET as f64 / bytes as f64;
-    println!("{name:45} {:8.1} µs for each packet", each * 1e6);
-    assert!(each < MOST.as_secs_f64(), "{name}: {:.1} µs for each packet", each * 1e6);
-}
 
 /// What a session does with this, read by read, as the relay drives it; or until it ends.
 fn hear(bytes: &[u8]) -> usize {

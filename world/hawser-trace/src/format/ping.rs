@@ -74,11 +74,12 @@ pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError>
     }
     let mut end = delays.last().map_or(0, |point| point.0) + times.interval;
     // The summary knows of those at the end that were not answered.
-    let sent =
-        transmitted.filter(|count| *count < SEQUENCE_NUMBERS).map_or(last, |count| first.min(1) + count - 1);
+    let sent = transmitted
+        .filter(|count| (1..SEQUENCE_NUMBERS).contains(count))
+        .map_or(last, |count| first.min(1) + count - 1);
     if sent > last {
         losses.push((end, 1.0));
-        end += (sent - last) * times.interval;
+        end = end.saturating_add((sent - last).saturating_mul(times.interval));
     }
     let direction = DirectionTrace {
         delay: Series::new(delays, Some(end)).ok(),

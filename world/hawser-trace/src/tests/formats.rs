@@ -167,6 +167,9 @@ PING 192.0.2.1 (192.0.2.1) 38(66) bytes of data.
         3 * SECOND
     );
     assert!(refused("p", "PING x\n").contains("no answer"), "nor how many were sent");
+    // A summary of another run, which says nothing of this answer (found by the fuzz target `files`).
+    let of_another = "64 bytes: icmp_seq=0 time=1 ms\n0 packets transmitted, 0 received, 0% packet loss\n";
+    assert_eq!(parsed("p", of_another).duration, SECOND);
     assert!(refused("p", "[today] icmp_seq=1 time=1 ms").contains("p:1: [today] is no time stamp"));
 }
 

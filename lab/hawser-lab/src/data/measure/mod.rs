@@ -38,3 +38,5 @@ pub use table::sessions_table;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod work;

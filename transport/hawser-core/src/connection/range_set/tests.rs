@@ -71,3 +71,27 @@ proptest! {
         prop_assert_eq!(missing, start.map(|start| start..end(start)));
     }
 }
+
+/// Every sequence of three insertions and removals of ranges within six offsets, and of four within four.
+#[test]
+fn every_short_sequence_behaves_like_a_set_of_bytes() {
+    fn go(set: &RangeSet, model: &[bool; SIZE as usize], size: u64, left: u32) {
+        check(set, model);
+        if left == 0 {
+            return;
+        }
+        for (start, end) in (0..size).flat_map(|start| (start + 1..=size).map(move |end| (start, end))) {
+            for inserts in [true, false] {
+                let (mut set, mut model) = (set.clone(), *model);
+                let part = &mut model[start as usize..end as usize];
+                let changed = part.iter().filter(|held| **held != inserts).count() as u64;
+                part.fill(inserts);
+                let found = if inserts { set.insert(start..end) } else { set.remove(start..end) };
+                assert_eq!(found, changed, "{start}..{end}");
+                go(&set, &model, size, left - 1);
+            }
+        }
+    }
+    go(&RangeSet::default(), &[false; SIZE as usize], 6, 3);
+    go(&RangeSet::default(), &[false; SIZE as usize], 4, 4);
+}

@@ -46,3 +46,41 @@ fn who_overdraws_again_and_again_is_not_tolerated() {
     work.earn(usize::MAX >> 10);
     assert!(overdraw(&mut work));
 }
+
+/// Every sequence of five steps: nothing is saved up beyond the cap, nobody has both credit and debt, and what was spent was paid in or
+/// is owed.
+#[test]
+fn every_short_sequence_keeps_the_account_in_order() {
+    type Step = fn(&mut Work, &mut Time);
+    const STEPS: [Step; 7] = [
+        |work, _| work.earn_packet(1_150),
+        |work, _| work.earn_sent(),
+        |work, _| work.earn(usize::MAX),
+        |work, _| {
+            let _ = work.pay(3, MOST / 8);
+        },
+        |work, _| work.charge(MOST / 2),
+        |work, _| work.charge(1 << 60),
+        |work, now| {
+            *now += Duration::from_millis(5);
+            let _ = work.is_tolerable(*now) && work.is_overdrawn(*now);
+        },
+    ];
+    for number in 0..STEPS.len().pow(5) {
+        let (mut work, mut now) = (Work::new(), Time::from_secs(1));
+        for step in 0..5 {
+            let before = (work.credit, work.debt, work.spent);
+            let which = number / STEPS.len().pow(step) % STEPS.len();
+            STEPS[which](&mut work, &mut now);
+            assert!(work.credit <= MOST && (work.credit == 0 || work.debt == 0), "{number}: {work:?}");
+            let spends = (3..6).contains(&which);
+            assert!(work.spent >= before.2 && (spends || work.spent == before.2), "{number}: {work:?}");
+            if which == 3 {
+                assert_eq!((before.0 - work.credit, work.debt), (work.spent - before.2, before.1));
+            }
+            if !spends {
+                assert!(work.debt <= before.1, "{number}: nobody owes more by what arrives or by waiting");
+            }
+        }
+    }
+}

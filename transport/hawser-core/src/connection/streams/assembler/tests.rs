@@ -209,3 +209,34 @@ fn slices_of_buffers_that_are_filled_in_turn_are_charged_one_buffer_each() {
     let slices = buffers.len() * (RECEIVE_BUFFER / MIN_CHARGE);
     assert!(budget.charged < slices * MIN_CHARGE + 3 * RECEIVE_BUFFER, "{} kB", budget.charged >> 10);
 }
+
+/// Every sequence of four pieces within five bytes, read in between or only at the end.
+#[test]
+fn every_short_sequence_of_pieces_comes_out_once_and_in_order() {
+    const SIZE: u64 = 5;
+    let pieces: Vec<(u64, u64)> =
+        (0..SIZE).flat_map(|start| (start + 1..=SIZE).map(move |end| (start, end))).collect();
+    let count = pieces.len();
+    for number in 0..count.pow(4) {
+        for reads_between in [false, true] {
+            let (mut assembler, mut budget) = (Assembler::default(), Budget::default());
+            let (mut have, mut came) = ([false; SIZE as usize], Vec::new());
+            for step in 0..4 {
+                let (start, end) = pieces[number / count.pow(step) % count];
+                let part = &mut have[start as usize..end as usize];
+                // What was read is there no more, and is not new either.
+                let new = part.iter().filter(|held| !**held).count() as u64;
+                part.fill(true);
+                assert_eq!(assembler.insert(start, data(start, end), &mut budget), Ok(new), "{number}");
+                if reads_between || step == 3 {
+                    while let Some(chunk) = assembler.take(2, &mut budget) {
+                        came.extend_from_slice(&chunk);
+                    }
+                }
+                check(&assembler, &budget);
+            }
+            let whole = have.iter().position(|held| !held).unwrap_or(have.len());
+            assert_eq!(came, data(0, whole as u64), "{number}");
+        }
+    }
+}
