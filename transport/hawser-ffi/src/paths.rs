@@ -202,7 +202,7 @@ fn look(this: &HawserConnection, info: &hawser::PathInfo) -> Option<HawserPath> 
         id: info.id.0,
         state,
         status,
-        local: array(&info.tuple.local.map(|local| local.to_string()).unwrap_or_default()),
+        local: array(&info.tuple.local.to_string()),
         remote: array(&info.tuple.remote.to_string()),
         bytes_sent: stats.bytes_sent,
         bytes_received: stats.bytes_received,

@@ -26,7 +26,7 @@ impl HawserStream {
     pub(crate) fn new(send: Option<SendStream>, receive: Option<RecvStream>, engine: Engine) -> Self {
         let id = send.as_ref().map(|send| send.id()).or(receive.as_ref().map(|receive| receive.id()));
         HawserStream {
-            id: id.map_or(0, u64::from),
+            id: id.map_or(0, |id| id.0),
             send: Mutex::new(send),
             receive: Mutex::new(receive),
             engine,
