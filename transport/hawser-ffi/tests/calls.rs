@@ -56,8 +56,8 @@ fn connected() -> ([*mut HawserEndpoint; 2], [*mut HawserConnection; 2]) {
 fn free(endpoints: [*mut HawserEndpoint; 2], connections: [*mut HawserConnection; 2]) {
     // SAFETY: valid pointers, not used afterwards.
     unsafe {
-        connections.map(|connection| hawser_connection_free(connection));
-        endpoints.map(|endpoint| hawser_endpoint_free(endpoint));
+        let _ = connections.map(|connection| hawser_connection_free(connection));
+        let _ = endpoints.map(|endpoint| hawser_endpoint_free(endpoint));
     }
 }
 
