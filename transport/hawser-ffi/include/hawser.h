@@ -76,7 +76,7 @@ enum HawserPathEventKind
   HAWSER_PATH_EVENT_KIND_SUSPECT = 4,
   // A path answers again.
   HAWSER_PATH_EVENT_KIND_RECOVERED = 5,
-  // A path was given up by either end.
+  // A path was abandoned by either end.
   HAWSER_PATH_EVENT_KIND_CLOSED = 6,
 };
 #ifndef __cplusplus

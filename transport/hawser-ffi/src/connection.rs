@@ -5,10 +5,9 @@ use std::ffi::c_char;
 use hawser::{Connection, PathEvents};
 use tokio::sync::Mutex;
 
-use crate::endpoint::checked;
 use crate::engine::Engine;
 use crate::pointer::{data, free, give, handle, text};
-use crate::result::{Failure, HawserResult, guard};
+use crate::result::{Failure, HawserResult, checked, guard, lost};
 use crate::stream::HawserStream;
 
 /// A connection, over as many paths as there are. When it and its streams are freed, it is closed with code 0.
@@ -24,11 +23,6 @@ impl HawserConnection {
     pub(crate) fn new(connection: Connection, engine: Engine) -> Self {
         HawserConnection { events: Mutex::new(connection.path_events()), connection, engine }
     }
-}
-
-/// What a connection says of its end.
-pub(crate) fn lost(error: impl std::fmt::Display) -> Failure {
-    Failure::new(HawserResult::ConnectionLost, error)
 }
 
 /// Opens a stream, for both directions or for sending only, as soon as the peer allows one more. The peer learns of it with the first byte.

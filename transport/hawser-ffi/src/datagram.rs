@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use hawser::{DatagramError, SendDatagramError};
 
-use crate::connection::{HawserConnection, lost};
+use crate::connection::HawserConnection;
 use crate::pointer::{buffer, data, handle, put};
-use crate::result::{Failure, HawserResult, guard};
+use crate::result::{Failure, HawserResult, guard, lost};
 
 /// Sends a datagram (RFC 9221) on the path that the scheduler chooses, as soon as there is room for it. It may be lost.
 #[unsafe(no_mangle)]

@@ -12,7 +12,7 @@ use crate::config::HawserConfig;
 use crate::connection::HawserConnection;
 use crate::engine::Engine;
 use crate::pointer::{data, free, give, handle, put_text, text};
-use crate::result::{Failure, HawserResult, guard};
+use crate::result::{Failure, HawserResult, checked, guard};
 
 /// Handshakes with clients that go on at the same time; more wait in the endpoint.
 const MAX_HANDSHAKES: usize = 256;
@@ -226,15 +226,6 @@ pub unsafe extern "C" fn hawser_endpoint_close(
         endpoint.endpoint.close(checked(code)?, reason);
         Ok(HawserResult::Ok)
     })
-}
-
-/// Codes of applications go into 62 bits.
-pub(crate) fn checked(code: u64) -> Result<u64, Failure> {
-    if code < 1 << 62 {
-        Ok(code)
-    } else {
-        Err(Failure::argument(format_args!("the code {code} is not below 2^62")))
-    }
 }
 
 /// Waits until the peers of connections that were closed know of it. Without that, a program that ends leaves them to their idle timeout.

@@ -25,7 +25,7 @@ pub enum HawserPathEventKind {
     Suspect = 4,
     /// A path answers again.
     Recovered = 5,
-    /// A path was given up by either end.
+    /// A path was abandoned by either end.
     Closed = 6,
 }
 

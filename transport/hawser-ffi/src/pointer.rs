@@ -36,7 +36,7 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
     bytes.to_str().map_err(|_| Failure::argument(format_args!("{name} is not UTF-8")))
 }
 
-/// Data of the caller. NULL is allowed if there is none.
+/// Data of the caller. NULL is allowed with a length of 0.
 ///
 /// # Safety
 /// `pointer` points to `length` bytes, which stay as they are for as long as the slice is used.

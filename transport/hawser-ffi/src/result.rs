@@ -52,6 +52,20 @@ impl Failure {
     }
 }
 
+/// Codes of applications go into 62 bits.
+pub(crate) fn checked(code: u64) -> Result<u64, Failure> {
+    if code < 1 << 62 {
+        Ok(code)
+    } else {
+        Err(Failure::argument(format_args!("the code {code} is not below 2^62")))
+    }
+}
+
+/// What a connection says of its end.
+pub(crate) fn lost(error: impl Display) -> Failure {
+    Failure::new(HawserResult::ConnectionLost, error)
+}
+
 thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }

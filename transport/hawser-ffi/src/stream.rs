@@ -6,11 +6,9 @@ use std::task::{Context, Poll};
 
 use hawser::{ReadError, RecvStream, SendStream, WriteError};
 
-use crate::connection::lost;
-use crate::endpoint::checked;
 use crate::engine::{Engine, lock};
 use crate::pointer::{buffer, data, free, handle, put};
-use crate::result::{Failure, HawserResult, guard};
+use crate::result::{Failure, HawserResult, checked, guard, lost};
 
 /// A stream, or the half of one. When it is freed, what was written is still delivered, followed by the end; what was not read is not wanted.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! Programs in C: the example is compiled, linked against both libraries, and moves a file.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

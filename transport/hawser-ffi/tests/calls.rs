@@ -1,5 +1,7 @@
 //! What functions answer, called as C would.
 
+#![allow(clippy::unwrap_used)]
+
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::{null, null_mut};
 
