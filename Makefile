@@ -51,6 +51,9 @@ book: build ## docs/ as pages to read and search, with a reference of all comman
 python: ## the package `hawser` for Python, its tests and types (docs/python.md); PYTHON=python3, 3.11 or later with headers
 	@scripts/test-python
 
+ffi: ## the C ABI: header by cbindgen, example in C by gcc and clang, under valgrind and AddressSanitizer (docs/c.md); seconds, once built
+	@scripts/ffi
+
 packages: setup ## .deb, .rpm and a static binary of this architecture in target/packages (docs/install.md); PACKAGES=deb
 	@scripts/make-packages $(PACKAGES)
 
