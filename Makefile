@@ -178,5 +178,8 @@ prelearn-dqn: setup ## the network of the scheduler dqn, from nothing (docs/4d-m
 	$(CARGO) build --locked --release -p hawser-cli
 	"$${CARGO_TARGET_DIR:-target}/release/hawser" lab prelearn --dqn policies/hawser-sched/models
 
+portable: setup ## the trace hashes of scenarios with glibc and with musl, which must be the same (target x86_64-unknown-linux-musl)
+	@scripts/portable-hashes
+
 clean: ## remove what was built
 	$(CARGO) clean
