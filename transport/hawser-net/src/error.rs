@@ -11,6 +11,7 @@ use crate::{CertificateProblem, Cipher};
 
 /// Why a client or server configuration could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// This machine has no store of certificate authorities.
     #[error(
@@ -33,6 +34,12 @@ pub enum ConfigError {
     /// The provider does not have a cipher suite that was asked for.
     #[error("the cryptographic library lacks the cipher suite {0}")]
     NoCipher(Cipher),
+    /// The builder contradicts the rustls configuration that it started from.
+    #[error("`{setting}` was set, and the rustls configuration says that already: set it there")]
+    SaidByRustls {
+        /// The method that was called.
+        setting: &'static str,
+    },
     /// The folder for traces could not be created.
     #[error("cannot create the folder for qlog traces {}: {source}", folder.display())]
     QlogDirectory {
@@ -64,6 +71,7 @@ pub enum ConfigError {
 
 /// Why an endpoint could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EndpointError {
     /// The listening socket could not be bound.
     #[error("cannot listen on UDP {address}: {source}{}", bind_advice(.source))]
@@ -92,6 +100,7 @@ fn bind_advice(error: &io::Error) -> &'static str {
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The name is neither a DNS name nor an IP address.
     #[error("{0:?} is not a server name: expected a DNS name or an IP address")]
