@@ -81,6 +81,17 @@ pub enum EndpointError {
         /// Why.
         source: io::Error,
     },
+    /// A socket that was handed in cannot be used.
+    #[error("a socket that was handed in cannot be used: {0}")]
+    Socket(#[source] io::Error),
+    /// Several workers share no socket.
+    #[error(
+        "a socket that is handed in serves one worker, and {workers} are configured: let them listen at an address"
+    )]
+    WorkersOfOneSocket {
+        /// How many.
+        workers: usize,
+    },
     /// A worker's thread could not be started.
     #[error("cannot start a thread for a worker: {0}")]
     Thread(#[source] io::Error),

@@ -91,7 +91,7 @@ pub use connection::{
 };
 pub use endpoint::{Endpoint, EndpointBuilder, WeakEndpoint};
 pub use error::{ConfigError, ConnectError, EndpointError};
-pub use hawser_core::crypto::SessionStore;
+pub use hawser_core::crypto::{SessionStore, default_provider};
 pub use hawser_core::quic_lb;
 pub use hawser_core::{
     ConnectionError, ConnectionStats, EarlyData, FourTuple, PathError, PathInfo, PathStats,
@@ -114,6 +114,7 @@ pub use links::{InvalidSelector, LinkSelector, LinkUse, LinkUseError, Links, Pat
 pub use pin::{InvalidPin, Pin};
 pub use rustls;
 pub use sessions::{FileSessions, MemorySessions, SessionFileError};
+pub use socket::{SocketFactory, SocketRequest};
 pub use stream::{
     Chunk, ClosedStream, FrameError, ReadError, ReadExactError, ReadToEndError, RecvStream, SendStream,
     StoppedError, WriteError,
