@@ -241,7 +241,7 @@ impl EndpointBuilder {
         let crew = self.crew(count, &runtime)?;
         let mut listening = self.listen_with(&crew)?;
         for socket in std::mem::take(&mut self.listen_on) {
-            listening.push(crew[0].1.adopt(socket).map_err(EndpointError::Socket)?);
+            listening.push(crew[0].1.listen_on(socket).map_err(EndpointError::Socket)?);
         }
         let workers: Vec<Arc<Worker>> = crew.iter().map(|(_, worker)| worker.clone()).collect();
         let (known, links_known) = watch::channel(false);

@@ -189,7 +189,7 @@ impl Worker {
     }
 
     /// Accepts connections at the address of this socket, too.
-    pub(crate) fn adopt(&self, socket: UdpSocket) -> io::Result<SocketAddr> {
+    pub(crate) fn listen_on(&self, socket: UdpSocket) -> io::Result<SocketAddr> {
         let _entered = self.runtime.enter();
         self.lock().sockets.adopt(socket)
     }
