@@ -138,7 +138,7 @@ pub(crate) fn experiment(
     match command {
         Lab::Agree(arguments) => agree_on(arguments, registry, output),
         Lab::Guarantee(arguments) => guarantee::run(arguments, &with_oracle(registry), output),
-        Lab::Verify(arguments) => verify::run(arguments, registry, output),
+        Lab::Verify(arguments) => verify::run(arguments, &Arc::new(with_oracle(registry)), output),
         Lab::Figure(arguments) => verify::figure(arguments, registry, output),
         Lab::Matrix(command) => matrix::run(command, registry, output),
         Lab::Fit(arguments) => compare_fit(arguments, output),

@@ -196,7 +196,7 @@ function onSample({ status, series, events: news }) {
   $("program").textContent = "hawser " + program.command;
   document.title = "hawser " + program.command;
   const stops = status.draining ? ", stopping" : "";
-  $("totals").textContent = `process ${program.pid}, version ${program.version}, up ${duration(status.uptime_ms)}${stops} — out ${rate(status.totals.rate_sent_bps)}, in ${rate(status.totals.rate_received_bps)}, ${status.totals.connections} connections`;
+  $("totals").textContent = `process ${program.pid}, version ${program.version}, up ${duration(status.uptime_ms)}${stops} — out ${rate(status.totals.rate_sent_bps)}, in ${rate(status.totals.rate_received_bps)}, ${status.totals.connections} ${status.totals.connections === 1 ? "connection" : "connections"}`;
   showLinks(status);
   showConnections(status);
   showUsers(status);

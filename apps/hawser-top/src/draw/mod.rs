@@ -118,7 +118,9 @@ fn draw_header(frame: &mut Frame<'_>, area: Rect, view: &View) {
         first.push(Span::raw(format!("  process {}, up {up}, {now} UTC{stopping}{frozen}", program.pid)));
         let totals = &status.totals;
         let (out, r#in) = (rate(totals.rate_sent_bps), rate(totals.rate_received_bps));
-        let mut text = format!("out {out}bit/s  in {in}bit/s  {} connections", totals.connections);
+        let number = totals.connections;
+        let connections = if number == 1 { "connection" } else { "connections" };
+        let mut text = format!("out {out}bit/s  in {in}bit/s  {number} {connections}");
         if let Some(busiest) = status.connections.first() {
             text.push_str(&format!("  scheduler {}", busiest.scheduler));
             if let Some(hawser_status::model::Figure::Word(mode)) = busiest.scheduler_figures.get("mode") {
