@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::exit::Failure;
+use hawser_command::exit::Failure;
 
 /// Names of files, with what is in them; those that scenarios name are in folders.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));

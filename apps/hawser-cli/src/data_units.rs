@@ -10,12 +10,12 @@ use hawser_lab::experiments::sscc::collect::{CollectError, Collection, InControl
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::report::{Channel, print};
 use crate::sim::sweep;
 use crate::sscc_data::read_models;
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
 
 const EXAMPLES: &str = "\
 Runs each of the six controllers in each random environment (two independent paths with background), and once one that chance \

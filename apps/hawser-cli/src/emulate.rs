@@ -12,13 +12,13 @@ use hawser_lab::data::record::emulated::EmulatedPackets;
 use hawser_scenario::LoadError;
 
 use crate::built_in;
-use crate::exit::{Exit, Failure};
-use crate::options::seconds;
-use crate::output::Output;
-use crate::report::{Channel, print};
 use crate::scenario_table::ScenarioTable;
-use crate::units::{self, parse_bytes};
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::options::seconds;
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
+use hawser_command::units::{self, parse_bytes};
 
 /// `hawser emu`.
 #[derive(Subcommand, Debug)]

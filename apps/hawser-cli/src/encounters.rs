@@ -9,10 +9,10 @@ use hawser_lab::experiments::xfi::{Calibration, Sessions};
 use serde_json::{Map, json};
 
 use crate::emulate::load;
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::report::{Channel, print};
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
 
 const EXAMPLES: &str = "\
 Runs the sessions of the list xfi over encounters whose statistics are set otherwise, and prints what its items are judged by: means \

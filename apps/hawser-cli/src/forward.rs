@@ -9,14 +9,14 @@ use hawser_gateway::local::{TCP_IDLE, UDP_IDLE};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::task::JoinSet;
 
-use crate::control::ControlOptions;
-use crate::exit::{Exit, Failure};
 use crate::gateway_client::{Gateway, GatewayOptions, failure, say};
-use crate::interrupt::Interrupt;
-use crate::live::listen_tcp;
-use crate::output::Output;
-use crate::report::Channel;
 use hawser::Registry;
+use hawser_command::address::listen_tcp;
+use hawser_command::control::ControlOptions;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::report::Channel;
 
 const EXAMPLES: &str = "\
 With -L, HOST is what the gateway sees: a name is looked up there, and its egress rules apply. With -R it is what this machine sees, and \
@@ -120,7 +120,7 @@ pub(crate) async fn run(
         forward.listen = bound.address().unwrap_or(forward.listen);
         ports.push((forward, bound));
     }
-    crate::serve::raise_descriptor_limit();
+    hawser_command::server::raise_descriptor_limit();
     let (control, mut interrupt) = arguments.control.start("forward", &interrupt, output).await?;
     let gateway = arguments.gateway.connect(registry, output, &interrupt, &control).await?;
     let tcp_idle = Duration::from_secs(arguments.tcp_idle.max(1));

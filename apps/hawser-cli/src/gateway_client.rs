@@ -13,15 +13,15 @@ use hawser_gateway::users::Key;
 use hawser_status::Hub;
 use hawser_status::model::FlowClass;
 
-use crate::environment::variable;
-use crate::exit::{Exit, Failure};
-use crate::interrupt::Interrupt;
-use crate::live::Address;
-use crate::options::{ClientOptions, ClientSetup, seconds};
-use crate::output::Output;
-use crate::profile::Profile;
-use crate::session::{KnownAddresses, Session};
 use hawser::{Endpoint, Registry};
+use hawser_command::address::Address;
+use hawser_command::environment::variable;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::options::{ClientOptions, ClientSetup, seconds};
+use hawser_command::output::Output;
+use hawser_command::profile::Profile;
+use hawser_command::session::{KnownAddresses, Session};
 
 /// UDP port of gateways.
 pub(crate) const DEFAULT_PORT: u16 = 4435;

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::{Command, Subcommand};
 use clap_complete::Shell;
 
-use crate::exit::Failure;
-use crate::report;
+use hawser_command::exit::Failure;
+use hawser_command::report;
 
 /// `hawser generate`.
 #[derive(Subcommand, Debug)]

@@ -8,11 +8,11 @@ use clap::Args;
 use hawser_lab::experiments::guarantee::{self, Case, GuaranteeError, OWN, Options, Row, Verdict};
 
 use crate::emulate::load_failure;
-use crate::exit::{Exit, Failure};
-use crate::options::seconds;
-use crate::output::Output;
-use crate::report::{Channel, print, remark};
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::options::seconds;
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print, remark};
 
 const EXAMPLES: &str = "\
 Each scenario is simulated with every link alone and with all of them, with the same seeds: a download for the goodput, \

@@ -2,7 +2,7 @@
 //! bidirectional stream of its own, the answer is the bytes of the file and the end of the stream. Nothing else: no status,
 //! no fields, no lengths. A request that cannot be served ends with a reset.
 
-use crate::profile::Profile;
+use hawser_command::profile::Profile;
 
 /// Its application protocol.
 pub(crate) const PROFILE: Profile<'static> = Profile::of_streams(b"hq-interop");

@@ -14,16 +14,16 @@ use hawser_sim::oracle::with_oracle;
 use crate::data_units;
 use crate::emulate::{failure as emulator_failure, load};
 use crate::encounters;
-use crate::exit::{Exit, Failure};
 use crate::guarantee;
 use crate::matrix;
-use crate::options::seconds;
-use crate::output::Output;
 use crate::policy_files;
 use crate::prelearn;
-use crate::report::{Channel, print, remark};
 use crate::verify;
 use hawser::{PolicySpec, Registry};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::options::seconds;
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print, remark};
 
 /// `hawser lab`.
 #[derive(Args, Debug)]

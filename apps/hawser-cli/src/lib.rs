@@ -15,71 +15,40 @@
 
 mod audience;
 mod built_in;
-mod caps;
 mod config_file;
-mod control;
 mod data_units;
-mod digest;
 mod doctor;
 mod emulate;
 mod encounters;
-mod environment;
-mod exit;
 mod forward;
 mod gateway;
 mod gateway_client;
 mod generate;
 mod get;
 mod guarantee;
-mod hangup;
 mod hq;
-mod http_client;
-mod interrupt;
-mod key_log;
 mod lab;
-mod lines;
-mod live;
 mod matrix;
-mod measure;
-mod options;
-mod output;
-mod path_log;
-mod paths;
-mod percent;
 mod perf;
 mod pin;
 mod policies;
 mod policy_files;
-mod policy_options;
 mod prelearn;
-mod profile;
 mod progress;
 mod proxy;
 mod put;
 mod qlog;
-mod report;
 mod scenario_table;
 mod serve;
-mod server_scheduler;
 mod service;
-mod session;
-mod silence;
 mod sim;
 mod site;
-mod sources;
 mod sscc_data;
 mod sscc_log;
-mod stall;
-mod terminal;
 mod top;
 mod trace;
-mod transfer;
 mod tunnel;
-mod units;
-mod url;
 mod verify;
-mod vr360;
-mod wifi;
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -89,11 +58,16 @@ use std::sync::Arc;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use hawser_sim::oracle::with_oracle;
 
-use crate::exit::{Exit, Failure};
-use crate::interrupt::Interrupt;
-use crate::output::Output;
-use crate::report::Channel;
 use hawser::Registry;
+use hawser_attach as wifi;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::report::Channel;
+use hawser_command::{control, policy_options, report};
+use hawser_live as live;
+use hawser_measure as measure;
+use hawser_vr360 as vr360;
 
 /// Multipath QUIC for hosts on the move: one connection over WiFi, 5G and a dish at once
 ///
@@ -105,7 +79,7 @@ use hawser::Registry;
 /// A link that dies costs a fraction of a second, one that appears is used at once,
 /// and an interrupted transfer goes on with `-C -`.
 #[derive(Parser, Debug)]
-#[command(name = "hawser", version, long_version = LONG_VERSION, verbatim_doc_comment, after_long_help = exit::TABLE, max_term_width = 110)]
+#[command(name = "hawser", version, long_version = LONG_VERSION, verbatim_doc_comment, after_long_help = hawser_command::exit::TABLE, max_term_width = 110)]
 struct Cli {
     #[command(flatten)]
     output: Output,

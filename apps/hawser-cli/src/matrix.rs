@@ -12,12 +12,12 @@ use hawser_lab::data::table::write_file;
 use hawser_lab::experiments::matrix::{self, MatrixError, Plan, Rows, Settings};
 use hawser_policy::PolicyKind;
 
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
 use crate::progress::watched;
-use crate::report::{Channel, print, remark};
 use crate::sim::sweep;
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print, remark};
 
 /// `hawser lab matrix`.
 #[derive(Subcommand, Debug)]

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::report::{Channel, print};
-use crate::serve::state_folder;
 use hawser::Identity;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
+use hawser_command::server::state_folder;
 
 /// Arguments of `hawser pin`.
 #[derive(Args, Debug)]

@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde::Serialize;
 
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::policy_options::option;
-use crate::report::{Channel, print};
 use hawser::policy::PolicyInfo;
 use hawser::policy::{ParameterInfo, ParameterRange, ParameterValue};
 use hawser::{PolicyKind, Registry};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::policy_options::option;
+use hawser_command::report::{Channel, print};
 
 /// Columns of a line.
 const WIDTH: usize = 80;

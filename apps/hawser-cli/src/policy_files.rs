@@ -10,12 +10,13 @@ use hawser_cc::sscc::Observer;
 use hawser_lab::data::sweep::PolicyFiles;
 use hawser_policy::FileContents;
 
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
 use crate::prelearn::{read_dqn_model, read_model};
 use crate::sscc_data::{Keeper, read_models};
 use crate::sscc_log::SsccLog;
-use hawser::{PolicyError, PolicyKind, PolicySpec, Registry};
+use hawser::{PolicyKind, PolicySpec, Registry};
+use hawser_command::exit::Failure;
+use hawser_command::output::Output;
+use hawser_command::policy_options::failure;
 
 /// Memories of policies, which are kept on disk until they are closed.
 #[derive(Clone, Default)]
@@ -109,12 +110,6 @@ where
             .or_insert_with(|| read(Path::new(file)).map_err(|failure| failure.message));
         contents.clone().map(|contents| contents as FileContents)
     }
-}
-
-/// Why a policy cannot be had, said of the option or variable that chose it.
-pub(crate) fn failure(place: &str, error: &PolicyError) -> Failure {
-    let exit = if matches!(error, PolicyError::File { .. }) { Exit::NotRead } else { Exit::Usage };
-    Failure::new(exit, format!("{place}: {error}"))
 }
 
 /// Uses these parameters wherever such a policy is chosen without them.

@@ -9,10 +9,10 @@ use hawser_lab::experiments::four_d_map::q_training::QTraining;
 use hawser_sched::{DqnModel, FourDMapModel};
 use serde_json::Value;
 
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::report::{Channel, print};
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
 
 /// The names of models in a folder, and of what is said about them.
 const MODEL: &str = "4d-map.model";

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use hawser_lab::data::sweep::{Progress, RunSummary};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::exit::{Exit, Failure};
-use crate::interrupt::Interrupt;
-use crate::output::Output;
-use crate::report::remark;
-use crate::units;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::report::remark;
+use hawser_command::units;
 
 /// How often progress is told without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);

@@ -7,15 +7,15 @@ use std::time::Duration;
 use clap::Args;
 use hawser_gateway::local::{self, ProxyConfig, TCP_IDLE, UDP_IDLE};
 
-use crate::control::ControlOptions;
-use crate::exit::Failure;
 use crate::gateway_client::{GatewayOptions, say};
-use crate::interrupt::Interrupt;
-use crate::live::listen_tcp;
-use crate::options::listen_address;
-use crate::output::Output;
-use crate::report::Channel;
 use hawser::Registry;
+use hawser_command::address::listen_tcp;
+use hawser_command::control::ControlOptions;
+use hawser_command::exit::Failure;
+use hawser_command::interrupt::Interrupt;
+use hawser_command::options::listen_address;
+use hawser_command::output::Output;
+use hawser_command::report::Channel;
 
 const EXAMPLES: &str = "\
 Names are looked up at the gateway. A program hears that a connection is there when the far end has answered, and why not if \
@@ -59,7 +59,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let listener = listen_tcp(arguments.listen).await?;
     let address = listener.local_addr().unwrap_or(arguments.listen);
-    crate::serve::raise_descriptor_limit();
+    hawser_command::server::raise_descriptor_limit();
     let (control, mut interrupt) = arguments.control.start("proxy", &interrupt, output).await?;
     let gateway = arguments.gateway.connect(registry, output, &interrupt, &control).await?;
     if output.json {

@@ -7,9 +7,9 @@ use hawser_qlog::gaps::Gap;
 use hawser_qlog::trace::Side;
 use hawser_qlog::{Options, ReadError, Study, Summary, page, read_file};
 
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::report::{Channel, print, remark};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print, remark};
 
 const EXAMPLES: &str = "\
 With the trace of one end it shows what that end can know: the receiver sees gaps, the sender sees losses. With both, which have the same id \

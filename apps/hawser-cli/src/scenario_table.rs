@@ -9,8 +9,8 @@ use hawser_scenario::{Direction, Scenario, SceneSource};
 use parts::{FlowPart, LinkPart, TransportPart};
 use serde::Serialize;
 
-use crate::units;
 use hawser::Registry;
+use hawser_command::units;
 
 /// How far a scenario without an end is looked at, in seconds.
 const HORIZON: f64 = 60.0;

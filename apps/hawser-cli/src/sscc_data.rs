@@ -11,8 +11,8 @@ use std::time::{Duration, Instant, SystemTime};
 use hawser_cc::sscc::{Models, PrefixFileError, PrefixMemory};
 use hawser_policy::Time;
 
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
 
 /// The name of models in a folder, as training writes them.
 const MODELS: &str = "sscc.models";

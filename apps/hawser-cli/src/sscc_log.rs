@@ -9,7 +9,7 @@ use hawser_cc::sscc::{Choice, DataUnit, Experience, Observer};
 use hawser_policy::{GroupId, PathId, Side, Time};
 use serde_json::{Value, json};
 
-use crate::output::Output;
+use hawser_command::output::Output;
 
 /// Writes a line for each of them. Times are seconds since the process began.
 pub(crate) struct SsccLog {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use hawser_top::{Palette, TopError};
 
-use crate::control::{Socket, failure};
-use crate::exit::{Exit, Failure};
-use crate::options::seconds;
+use hawser_command::control::{Socket, failure};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::options::seconds;
 
 const EXAMPLES: &str = "\
 A line for each link with its recent past, who carried what, and what happened. Keys pause a link, change modes and shares: `?` \

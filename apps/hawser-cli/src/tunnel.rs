@@ -12,14 +12,14 @@ use hawser_tunnel::host::netlink::Netlink;
 use hawser_tunnel::host::state::{State, StateError};
 use ipnet::IpNet;
 
-use crate::control::ControlOptions;
-use crate::exit::{Exit, Failure};
 use crate::gateway_client::{self, Gateway, GatewayOptions, say};
-use crate::interrupt::Interrupt;
-use crate::options::prefix;
-use crate::output::Output;
-use crate::report::Channel;
 use hawser::Registry;
+use hawser_command::control::ControlOptions;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::options::prefix;
+use hawser_command::output::Output;
+use hawser_command::report::Channel;
 
 const EXAMPLES: &str = "\
 Needs root or CAP_NET_ADMIN, and a gateway that was started with --nat or --routed. TCP ends at this machine and travels as a stream \
@@ -117,7 +117,7 @@ pub(crate) async fn run(
     if arguments.cleanup {
         return clean_up(&arguments, output).await;
     }
-    crate::serve::raise_descriptor_limit();
+    hawser_command::server::raise_descriptor_limit();
     let (control, mut interrupt) = arguments.control.clone().start("tunnel", &interrupt, output).await?;
     let gateway = arguments.gateway.clone().connect(registry, output, &interrupt, &control).await?;
     if !carries_packets(&gateway) {

@@ -12,12 +12,12 @@ use hawser_lab::experiments::verify::{
     self, List, Settings, Verdicts, Verification, VerifyError, default_folder,
 };
 
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
 use crate::progress::watched;
-use crate::report::{Channel, print, remark};
 use crate::sim::sweep;
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print, remark};
 
 /// Columns without a terminal.
 const PLAIN_WIDTH: usize = 120;

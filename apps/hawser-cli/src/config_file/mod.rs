@@ -14,7 +14,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::exit::Failure;
+use hawser_command::exit::Failure;
 
 pub(crate) use show::{ConfigCommand, run};
 use text::Entry;

@@ -7,9 +7,9 @@ use clap::{Arg, ArgAction, Args, Command, Subcommand};
 
 use super::text::{Entry, quoted};
 use super::{COMMANDS, OPTION, find, inserted, is_switch, key_of, keys, read};
-use crate::exit::Failure;
-use crate::output::Output;
-use crate::report::{Channel, print};
+use hawser_command::exit::Failure;
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
 
 /// What can be done about a file of options.
 #[derive(Subcommand, Debug)]

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{is_switch, key_of};
-use crate::exit::Failure;
+use hawser_command::exit::Failure;
 
 /// A key and what it is set to.
 #[derive(Clone, Debug, PartialEq)]

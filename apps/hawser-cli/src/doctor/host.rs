@@ -13,9 +13,9 @@ use hawser::{ClientConfig, Connection, Endpoint, Links, TransportConfig, default
 use serde_json::Value;
 
 use super::Finding;
-use crate::exit::{Exit, Failure};
-use crate::options::ServerTrust;
-use crate::session::resolve;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::options::ServerTrust;
+use hawser_command::session::resolve;
 
 /// Silences that are tried, in seconds. Servers give up clients that are silent for 30 s.
 const SILENCES: [u64; 4] = [5, 10, 18, 27];

@@ -9,9 +9,9 @@ use clap::Args;
 use serde::Serialize;
 
 use self::machine::Machine;
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::report::{Channel, print};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
 
 const EXAMPLES: &str = "\
 Without HOST it looks at this machine only, and sends nothing. `sysctl -w` lasts until the next start; a file in /etc/sysctl.d keeps it.

@@ -14,12 +14,12 @@ use qrcode::render::unicode;
 use super::network::DEFAULT_POOLS;
 use super::{user, user_file};
 use crate::config_file::quoted;
-use crate::exit::Failure;
 use crate::gateway_client::DEFAULT_PORT;
-use crate::options::{listen_address, prefix};
-use crate::output::Output;
-use crate::report::{Channel, print};
-use crate::serve::{identity, state_folder, suggested_host};
+use hawser_command::exit::Failure;
+use hawser_command::options::{listen_address, prefix};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
+use hawser_command::server::{identity, state_folder, suggested_host};
 
 /// What a new gateway is like.
 #[derive(Args, Debug)]

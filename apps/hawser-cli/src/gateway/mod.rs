@@ -19,20 +19,20 @@ use hawser_status::Hub;
 use hawser_status::model::User;
 use ipnet::IpNet;
 
-use crate::control::ControlOptions;
-use crate::exit::Failure;
 use crate::gateway_client::{DEFAULT_PORT, say};
-use crate::hangup::{Hangup, reload};
-use crate::interrupt::Interrupt;
-use crate::options::{TransportOptions, listen_address, prefix, seconds, workers};
-use crate::output::Output;
-use crate::profile::Profile;
-use crate::report::Channel;
-use crate::serve::{identity, listen, raise_descriptor_limit, state_folder, suggested_host};
-use crate::server_scheduler::AllowedSchedulers;
-use crate::sources::{Sources, Waiting};
-use crate::units::parse_bytes;
 use hawser::{Endpoint, Identity, Registry, ServerConfig};
+use hawser_command::control::ControlOptions;
+use hawser_command::exit::Failure;
+use hawser_command::hangup::{Hangup, reload};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::options::{TransportOptions, listen_address, prefix, seconds, workers};
+use hawser_command::output::Output;
+use hawser_command::profile::Profile;
+use hawser_command::report::Channel;
+use hawser_command::server::{identity, listen, raise_descriptor_limit, state_folder, suggested_host};
+use hawser_command::server_scheduler::AllowedSchedulers;
+use hawser_command::sources::{Sources, Waiting};
+use hawser_command::units::parse_bytes;
 
 const EXAMPLES: &str = "\
 On its first start the gateway makes a certificate of its own and keeps it; clients know it by its pin, which is printed as \

@@ -9,10 +9,10 @@ use hawser_tunnel::host::state::StateError;
 use hawser_tunnel::server::{Network, NetworkConfig, NetworkError};
 use ipnet::IpNet;
 
-use crate::exit::{Exit, Failure};
-use crate::options::prefix;
-use crate::output::Output;
-use crate::serve::state_folder;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::options::prefix;
+use hawser_command::output::Output;
+use hawser_command::server::state_folder;
 
 /// The pools where none is named: of ranges that are private, and hardly used.
 pub(super) const DEFAULT_POOLS: [&str; 2] = ["10.118.0.0/16", "fd68:6177:7365:7200::/64"];

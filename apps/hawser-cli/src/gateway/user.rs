@@ -8,10 +8,10 @@ use hawser_gateway::grants::{Grants, ListenRule};
 use hawser_gateway::users::UsersError;
 
 use super::user_file;
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::report::{Channel, print};
-use crate::units::{bit_rate, parse_bit_rate, parse_bytes};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
+use hawser_command::units::{bit_rate, parse_bit_rate, parse_bytes};
 
 /// What can be done about users.
 #[derive(Subcommand, Debug)]

@@ -10,18 +10,18 @@ use sha2::{Digest as _, Sha256};
 
 use super::partial::{Partial, Version};
 use super::response::{check_digest, content_length, extent, version_of};
-use crate::digest::{Digest, hash_prefix};
-use crate::exit::{Exit, Failure, Measured, is_full};
-use crate::http_client::{self, check_status, describe, next_piece, repr_digest};
-use crate::interrupt::Interrupt;
-use crate::output::Output;
-use crate::paths::{Flow, PathCounters, PathReport, PathTable};
-use crate::server_scheduler::ServerScheduler;
-use crate::session::{Exchange, Requests, Session, Status};
-use crate::stall::{STALLED, in_time};
-use crate::transfer::{Goodput, Meter, Progress, Recorder, SharedLimit, Sink, Writer};
-use crate::units;
-use crate::url::Url;
+use hawser_command::digest::{Digest, hash_prefix};
+use hawser_command::exit::{Exit, Failure, Measured, is_full};
+use hawser_command::http_client::{self, check_status, describe, next_piece, repr_digest};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::paths::{Flow, PathCounters, PathReport, PathTable};
+use hawser_command::server_scheduler::ServerScheduler;
+use hawser_command::session::{Exchange, Requests, Session, Status};
+use hawser_command::stall::{STALLED, in_time};
+use hawser_command::transfer::{Goodput, Meter, Progress, Recorder, SharedLimit, Sink, Writer};
+use hawser_command::units;
+use hawser_command::url::Url;
 
 /// RFC 9114 section 8.1.
 pub(super) const H3_REQUEST_CANCELLED: u64 = 0x10c;

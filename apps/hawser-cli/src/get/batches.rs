@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::url::Url;
+use hawser_command::url::Url;
 
 /// Where a file goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use hawser_files::Identity;
 
 use super::batches::{Destination, Target};
 use super::partial::place;
-use crate::exit::Failure;
+use hawser_command::exit::Failure;
 
 /// Refuses a command in which a file, or what is kept of it until it is complete, would go where another one does. Symbolic
 /// and hard links are looked through.
@@ -44,7 +44,7 @@ pub(super) fn refuse(targets: &[Target]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn collision(a: &crate::url::Url, b: &crate::url::Url, how: &str) -> Failure {
+fn collision(a: &hawser_command::url::Url, b: &hawser_command::url::Url, how: &str) -> Failure {
     let text = format!(
         "{a} and {b} {how}; get them with two commands, into different folders (--output-dir) or under other names (-o)"
     );

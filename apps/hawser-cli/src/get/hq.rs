@@ -11,15 +11,15 @@ use super::batches::{Destination, Target};
 use super::collisions;
 use super::partial::Partial;
 use super::{Get, destination};
-use crate::exit::{Exit, Failure};
 use crate::hq;
-use crate::interrupt::Interrupt;
-use crate::output::Output;
-use crate::session::Session;
-use crate::units;
-use crate::url::Url;
 use hawser::Registry;
 use hawser::{Connection, ReadError};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::session::Session;
+use hawser_command::units;
+use hawser_command::url::Url;
 
 /// Files that are open at the same time; the requests of more wait.
 const MAX_OPEN: usize = 64;

@@ -7,14 +7,14 @@ use super::Common;
 use super::attempt::{Attempt, Finished};
 use super::batches::{Destination, Target};
 use super::partial::Partial;
-use crate::exit::{Exit, Failure};
-use crate::interrupt::Interrupt;
-use crate::output::Output;
-use crate::paths::{PathReport, by_interface};
-use crate::transfer::TransferReport;
-use crate::transfer::{Goodput, Progress};
-use crate::units;
-use crate::url::Url;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::paths::{PathReport, by_interface};
+use hawser_command::transfer::TransferReport;
+use hawser_command::transfer::{Goodput, Progress};
+use hawser_command::units;
+use hawser_command::url::Url;
 
 /// One file.
 pub(super) struct Job {

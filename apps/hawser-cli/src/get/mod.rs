@@ -17,17 +17,17 @@ use std::sync::Arc;
 use clap::Args;
 use tokio::task::JoinSet;
 
-use crate::exit::{Exit, Failure};
-use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, ClientSetup};
-use crate::output::Output;
-use crate::profile::HTTP;
-use crate::report::Channel;
-use crate::transfer::{Progress, RateLimit, SharedLimit};
-use crate::units::parse_byte_rate;
-use crate::url::Url;
 use batches::{Batch, Destination, Target, batches};
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::options::{ClientOptions, ClientSetup};
+use hawser_command::output::Output;
+use hawser_command::profile::HTTP;
+use hawser_command::report::Channel;
+use hawser_command::transfer::{Progress, RateLimit, SharedLimit};
+use hawser_command::units::parse_byte_rate;
+use hawser_command::url::Url;
 use job::Job;
 use sessions::Sessions;
 

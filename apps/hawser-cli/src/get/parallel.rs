@@ -18,14 +18,14 @@ use tokio::task::JoinSet;
 use super::attempt::{Attempt, Finished, hash_start, judge, stopped};
 use super::partial::Partial;
 use super::response::{check_digest, content_length, version_of};
-use crate::digest::Digest;
-use crate::exit::{Exit, Failure, Measured, is_full};
-use crate::http_client::{self, check_status, describe, next_piece, repr_digest, request, text};
-use crate::interrupt::Interrupt;
-use crate::session::Requests;
-use crate::stall::{STALLED, in_time};
-use crate::transfer::{Progress, Recorder, SharedLimit};
-use crate::url::Url;
+use hawser_command::digest::Digest;
+use hawser_command::exit::{Exit, Failure, Measured, is_full};
+use hawser_command::http_client::{self, check_status, describe, next_piece, repr_digest, request, text};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::session::Requests;
+use hawser_command::stall::{STALLED, in_time};
+use hawser_command::transfer::{Progress, Recorder, SharedLimit};
+use hawser_command::url::Url;
 
 /// Bytes of a piece.
 const PIECE: u64 = 4 << 20;

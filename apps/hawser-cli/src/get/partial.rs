@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use hawser_files::{About, Draft, DraftError, Place, is_denied};
 use serde::Deserialize;
 
-use crate::exit::{Exit, Failure, is_full};
+use hawser_command::exit::{Exit, Failure, is_full};
 
 /// A file under construction.
 #[derive(Debug)]

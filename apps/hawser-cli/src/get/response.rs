@@ -5,9 +5,9 @@ use http::header::{CONTENT_RANGE, ETAG, LAST_MODIFIED};
 use http::{HeaderMap, Response, StatusCode};
 
 use super::partial::Version;
-use crate::digest::Digest;
-use crate::exit::{Exit, Failure};
-use crate::http_client::{self, text};
+use hawser_command::digest::Digest;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::http_client::{self, text};
 
 /// What identifies the version of a response. Weak tags do not tell bytes apart.
 pub(super) fn version_of(headers: &HeaderMap) -> Version {

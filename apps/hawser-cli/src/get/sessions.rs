@@ -9,12 +9,12 @@ use tokio::sync::Mutex;
 use super::Common;
 use super::attempt::H3_REQUEST_CANCELLED;
 use super::batches::{Authority, authority};
-use crate::exit::Failure;
-use crate::interrupt::Interrupt;
-use crate::paths::{Flow, PathCounters, PathReport, counters};
-use crate::session::{Session, connect_to};
-use crate::transfer::{Meter, Progress};
-use crate::url::Url;
+use hawser_command::exit::Failure;
+use hawser_command::interrupt::Interrupt;
+use hawser_command::paths::{Flow, PathCounters, PathReport, counters};
+use hawser_command::session::{Session, connect_to};
+use hawser_command::transfer::{Meter, Progress};
+use hawser_command::url::Url;
 
 /// RFC 9114 section 8.1.
 const H3_NO_ERROR: u64 = 0x100;

@@ -12,12 +12,12 @@ use hawser_policy::PolicyKind;
 use hawser_sim::oracle::OracleEdpf;
 
 use super::{failure, save};
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
 use crate::progress::watched;
-use crate::report::{Channel, print, remark};
 use crate::sim::sweep;
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print, remark};
 
 const EXAMPLES: &str = "\
 Every scheduler carries files of 5 and 50 MB, a page of 30 objects, requests for 10 kB, 30 frames per second on streams, and datagrams at 2 Mbit/s over \

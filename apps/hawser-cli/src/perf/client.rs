@@ -10,13 +10,13 @@ use super::Client;
 use super::protocol::{MAX_SECONDS, Outcome, PROFILE, Request, read, write};
 use super::report::{End, Interval, Report, Start, Sum};
 use super::traffic::{self, Counters};
-use crate::exit::{Exit, Failure};
-use crate::interrupt::Interrupt;
-use crate::output::Output;
-use crate::paths::{Flow, PathTable};
-use crate::report::{Channel, FailureDetails, remark};
-use crate::session::Session;
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::paths::{Flow, PathTable};
+use hawser_command::report::{Channel, FailureDetails, remark};
+use hawser_command::session::Session;
 
 /// Measures once.
 pub(super) async fn run(

@@ -14,14 +14,16 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::control::ControlOptions;
-use crate::exit::Failure;
-use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, TransportOptions, listen_address, seconds, seconds_or_none, workers};
-use crate::output::Output;
-use crate::server_scheduler::AllowedSchedulers;
-use crate::units::{parse_bit_rate, parse_bytes};
 use hawser::Registry;
+use hawser_command::control::ControlOptions;
+use hawser_command::exit::Failure;
+use hawser_command::interrupt::Interrupt;
+use hawser_command::options::{
+    ClientOptions, TransportOptions, listen_address, seconds, seconds_or_none, workers,
+};
+use hawser_command::output::Output;
+use hawser_command::server_scheduler::AllowedSchedulers;
+use hawser_command::units::{parse_bit_rate, parse_bytes};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,10 +10,10 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{Exit, Failure};
-use crate::profile::Profile;
-use crate::report::to_json;
 use hawser::{RecvStream, SendStream};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::profile::Profile;
+use hawser_command::report::to_json;
 
 /// Application protocol.
 pub(super) const PROFILE: Profile<'static> =

@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::protocol::{DatagramCounts, Outcome, Request};
-use crate::paths::{PathReport, by_interface};
-use crate::report::{FailureDetails, print};
-use crate::server_scheduler::ServerScheduler;
-use crate::session::Status;
-use crate::units;
+use hawser_command::paths::{PathReport, by_interface};
+use hawser_command::report::{FailureDetails, print};
+use hawser_command::server_scheduler::ServerScheduler;
+use hawser_command::session::Status;
+use hawser_command::units;
 
 /// All of it.
 #[derive(Clone, Debug, Serialize)]

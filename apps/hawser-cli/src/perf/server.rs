@@ -7,15 +7,15 @@ use std::time::Duration;
 use super::Server;
 use super::protocol::{MAX_SECONDS, Outcome, PROFILE, Request, read, write};
 use super::traffic::{self, Counters};
-use crate::exit::Failure;
-use crate::hangup::{Hangup, reload};
-use crate::interrupt::Interrupt;
-use crate::output::Output;
-use crate::report::Channel;
-use crate::serve::{identity, listen};
-use crate::sources::Sources;
-use crate::units;
 use hawser::{Connection, Endpoint, Identity, Registry, SendStream, ServerConfig};
+use hawser_command::exit::Failure;
+use hawser_command::hangup::{Hangup, reload};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::report::Channel;
+use hawser_command::server::{identity, listen};
+use hawser_command::sources::Sources;
+use hawser_command::units;
 
 /// Clients at the same time, whether or not they measure.
 const MAX_CLIENTS: usize = 256;

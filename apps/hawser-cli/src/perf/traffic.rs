@@ -9,11 +9,11 @@ use bytes::{BufMut, Bytes, BytesMut};
 use tokio::task::JoinSet;
 
 use super::protocol::{DatagramCounts, Outcome, Request, broken};
-use crate::exit::{Exit, Failure};
-use crate::transfer::RateLimit;
 use hawser::{
     Connection, ConnectionError, DatagramError, ReadError, RecvStream, SendDatagramError, SendStream,
 };
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::transfer::RateLimit;
 
 /// Bytes written at a time.
 const BLOCK: usize = 128 << 10;

@@ -9,12 +9,12 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
-use crate::digest::{Digest, hash_prefix};
-use crate::exit::{Exit, Failure};
-use crate::http_client::describe;
-use crate::session::Exchange;
-use crate::stall::in_time;
-use crate::transfer::{Progress, RateLimit, Recorder};
+use hawser_command::digest::{Digest, hash_prefix};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::http_client::describe;
+use hawser_command::session::Exchange;
+use hawser_command::stall::in_time;
+use hawser_command::transfer::{Progress, RateLimit, Recorder};
 
 /// Bytes read at a time.
 const BLOCK: usize = 1 << 18;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::environment::variable;
-use crate::exit::Failure;
 use crate::site::check_key;
+use hawser_command::environment::variable;
+use hawser_command::exit::Failure;
 
 /// The variable that may hold it.
 const VARIABLE: &str = "HAWSER_KEY";

@@ -13,22 +13,22 @@ use h3::error::StreamError;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
 use http::{Method, Request, Response, StatusCode};
 
-use crate::digest::{Digest, REPR_DIGEST};
-use crate::exit::{Exit, Failure, Measured};
-use crate::http_client::{check_status, describe, is_transient, repr_digest, request};
-use crate::interrupt::Interrupt;
-use crate::options::{ClientOptions, ClientSetup};
-use crate::output::Output;
-use crate::paths::{PathReport, by_interface};
-use crate::percent;
-use crate::profile::HTTP;
-use crate::report::Channel;
-use crate::session::{Session, connect_to};
-use crate::stall::in_time;
-use crate::transfer::{Goodput, Meter, Progress, RateLimit, Recorder, TransferReport};
-use crate::units::{self, parse_byte_rate};
-use crate::url::Url;
 use hawser::Registry;
+use hawser_command::digest::{Digest, REPR_DIGEST};
+use hawser_command::exit::{Exit, Failure, Measured};
+use hawser_command::http_client::{check_status, describe, is_transient, repr_digest, request};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::options::{ClientOptions, ClientSetup};
+use hawser_command::output::Output;
+use hawser_command::paths::{PathReport, by_interface};
+use hawser_command::percent;
+use hawser_command::profile::HTTP;
+use hawser_command::report::Channel;
+use hawser_command::session::{Session, connect_to};
+use hawser_command::stall::in_time;
+use hawser_command::transfer::{Goodput, Meter, Progress, RateLimit, Recorder, TransferReport};
+use hawser_command::units::{self, parse_byte_rate};
+use hawser_command::url::Url;
 
 use body::Source;
 
@@ -215,7 +215,7 @@ async fn send(
     progress.begin(offset, source.known.map(|(length, _)| length));
     let meter = Meter::start(
         session.path_table(),
-        crate::paths::Flow::Sent,
+        hawser_command::paths::Flow::Sent,
         progress.clone(),
         output.hides_progress(),
     );

@@ -3,11 +3,11 @@
 use http::Method;
 
 use super::body::Source;
-use crate::digest::{REPR_DIGEST, UPLOAD_OFFSET};
-use crate::exit::{Exit, Failure};
-use crate::http_client::{ask, describe, request, text};
-use crate::session::Requests;
-use crate::url::Url;
+use hawser_command::digest::{REPR_DIGEST, UPLOAD_OFFSET};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::http_client::{ask, describe, request, text};
+use hawser_command::session::Requests;
+use hawser_command::url::Url;
 
 /// The bytes that need not be sent: none if the server knows nothing of such an upload, or cannot go on with one.
 ///

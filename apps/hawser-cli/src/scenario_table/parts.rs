@@ -3,8 +3,8 @@
 use hawser_scenario::{Direction, Flow, FlowKind, Medium, Scenario, ScenarioLink, Transport};
 use serde::Serialize;
 
-use crate::units;
 use hawser::{Composition, PolicyKind, Registry};
+use hawser_command::units;
 
 /// What a link is apart from its two directions.
 #[derive(Debug, Serialize)]

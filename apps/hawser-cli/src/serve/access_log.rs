@@ -8,8 +8,8 @@ use serde::Serialize;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
-use crate::output::Output;
-use crate::units;
+use hawser_command::output::Output;
+use hawser_command::units;
 
 /// How requests are logged.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use tokio::task::JoinSet;
 
 use super::limits::Share;
 use super::{H3_NO_ERROR, Server, hq, respond};
-use crate::interrupt::Interrupt;
-use crate::sources::{Client, STALL_TIMEOUT, Taken, Waiting};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::sources::{Client, STALL_TIMEOUT, Taken, Waiting};
 
 /// A request whose header is still to come.
 type Resolver = RequestResolver<hawser::h3::Connection, Bytes>;

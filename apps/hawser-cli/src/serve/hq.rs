@@ -14,10 +14,10 @@ use super::connection::IDLE_PATIENCE;
 use super::limits::{PIECE, Share, header_in_time};
 use super::respond::{block_size, read_block};
 use crate::hq::{self, NOT_SERVED};
-use crate::interrupt::Interrupt;
 use crate::site::{Body, Reply};
-use crate::sources::Pace;
 use hawser::{Connection, Printable, RecvStream, SendStream};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::sources::Pace;
 
 /// Most bytes of a request.
 const MAX_REQUEST: usize = 4096;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::exit::{Exit, Failure};
 use hawser::quic_lb::{QuicLbCodec, QuicLbServer};
+use hawser_command::exit::{Exit, Failure};
 
 /// The names are those of the draft's YANG model for servers (appendix A of draft-ietf-quic-load-balancers).
 #[derive(Deserialize)]

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::sources::Sources;
-use crate::units::parse_bytes;
 use hawser::{EndpointBuilder, ServerConfigBuilder};
+use hawser_command::sources::Sources;
+use hawser_command::units::parse_bytes;
 
 /// Options of `hawser serve`. Uploads have theirs with `--allow-put`.
 #[derive(Args, Clone, Copy, Debug)]

@@ -11,7 +11,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::sources::{Pool, Seat, Seats, Taken, Transfer};
+use hawser_command::server::raise_descriptor_limit;
+use hawser_command::sources::{Pool, Seat, Seats, Taken, Transfer};
 
 /// Bytes read from a file at a time, and gathered of an upload.
 pub(super) const BLOCK: usize = 1 << 18;
@@ -171,17 +172,6 @@ impl Share {
 
 fn units_of(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT).max(1)).unwrap_or(u32::MAX)
-}
-
-/// Sets the limit of open files to the most that is allowed, and returns it.
-pub(crate) fn raise_descriptor_limit() -> Option<usize> {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
-
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).ok()?;
-    // A process that can have a million never needs them.
-    let wanted = hard.min(1 << 16).max(soft);
-    let now = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).map_or(soft, |()| wanted);
-    usize::try_from(now).ok()
 }
 
 /// The header of a request, if it comes within [`HEADER_TIMEOUT`].

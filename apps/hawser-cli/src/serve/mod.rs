@@ -1,13 +1,12 @@
 //! `hawser serve`: a folder over HTTP/3.
 
 mod access_log;
+mod announce;
 mod connection;
 mod hq;
 mod lb_config;
 mod limit_options;
 mod limits;
-mod listen;
-mod reset_key;
 mod respond;
 mod token_keys;
 
@@ -19,27 +18,25 @@ use std::time::Duration;
 use clap::Args;
 
 use self::access_log::AccessLog;
-use crate::control::ControlOptions;
-use crate::environment::variable;
-use crate::exit::Failure;
-use crate::hangup::{Hangup, reload};
-use crate::interrupt::Interrupt;
-use crate::options::{TransportOptions, listen_address, workers};
-use crate::output::Output;
-use crate::profile::HTTP;
-use crate::server_scheduler::AllowedSchedulers;
 use crate::service;
 use crate::site::{Keys, Quota, Rights, Site};
-use crate::sources::Sources;
-use crate::units::parse_bytes;
 use hawser::Registry;
 use hawser::{Endpoint, Identity, ServerConfig};
+use hawser_command::control::ControlOptions;
+use hawser_command::environment::variable;
+use hawser_command::exit::Failure;
+use hawser_command::hangup::{Hangup, reload};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::options::{TransportOptions, listen_address, workers};
+use hawser_command::output::Output;
+use hawser_command::profile::HTTP;
+use hawser_command::server::{identity, listen};
+use hawser_command::server_scheduler::AllowedSchedulers;
+use hawser_command::sources::Sources;
+use hawser_command::units::parse_bytes;
 
 use limit_options::LimitOptions;
 use limits::Limits;
-
-pub(crate) use limits::raise_descriptor_limit;
-pub(crate) use listen::{identity, listen, state_folder, suggested_host};
 
 const EXAMPLES: &str = "\
 On its first start the server makes a certificate of its own and keeps it; clients know it by its pin, which is printed as \
@@ -193,7 +190,7 @@ pub(crate) async fn run(
     let server =
         Arc::new(Server { site, output, access_log: arguments.access_log, limits, hq: arguments.hq });
     remove_leftovers(&server);
-    listen::announce(&arguments, &endpoint, &identity, own, output)?;
+    announce::announce(&arguments, &endpoint, &identity, own, output)?;
     service::ready();
     loop {
         let waiting = tokio::select! {
@@ -233,7 +230,7 @@ fn configuration(
 ) -> Result<ServerConfig, Failure> {
     let mut config =
         ServerConfig::builder(identity.clone()).workers(arguments.workers).early_data(arguments.early_data);
-    config = config.preferred_addresses(listen::preferred_addresses(&arguments.preferred_address)?);
+    config = config.preferred_addresses(announce::preferred_addresses(&arguments.preferred_address)?);
     if let Some(path) = &arguments.token_keys {
         let keys = token_keys::read(path)?;
         let (first, accepted) = keys.split_first().ok_or_else(|| Failure::usage("no token keys"))?;

@@ -19,10 +19,10 @@ use tokio::task::JoinHandle;
 use super::Server;
 use super::access_log::Entry;
 use super::limits::{BLOCK, BlockPermit, PIECE, ReplyPermit, SMALL, Share, header_in_time};
-use crate::digest::REPR_DIGEST;
-use crate::http_client::describe_stream;
 use crate::site::{Body, PendingDigest, Refusal, Reply, Upload};
-use crate::sources::{Pace, Taken};
+use hawser_command::digest::REPR_DIGEST;
+use hawser_command::http_client::describe_stream;
+use hawser_command::sources::{Pace, Taken};
 
 type Stream = RequestStream<hawser::h3::BidiStream<Bytes>, Bytes>;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::exit::{Exit, Failure};
+use hawser_command::exit::{Exit, Failure};
 
 /// Keys of one file: the present one, the next, and those whose tokens have not expired.
 const MAX_KEYS: usize = 16;

@@ -6,7 +6,7 @@ use std::path::Path;
 use hawser_lab::data::sim_report::{Group, Metric, SimReport, SweepReport, Variant};
 use serde::Serialize;
 
-use crate::units;
+use hawser_command::units;
 
 /// The runs of a flow with one value of a factor.
 #[derive(Debug, Serialize)]

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 
-use crate::exit::Failure;
-use crate::output::Output;
 use hawser::Registry;
+use hawser_command::exit::Failure;
+use hawser_command::output::Output;
 
 /// `hawser sim`.
 #[derive(Subcommand, Debug)]

@@ -8,7 +8,7 @@ use hawser_policy::Time;
 use hawser_sim::run::{FlowSample, LinkSample, PacketRecord, PathSample, Recorder};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::Output;
+use hawser_command::output::Output;
 
 /// Simulated time between looks, if the recorder takes no samples.
 const LOOK: Duration = Duration::from_secs(1);

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::exit::Failure;
-use crate::output::Output;
 use hawser::{QlogConnection, QlogFactory};
+use hawser_command::exit::Failure;
+use hawser_command::output::Output;
 
 /// A folder with one trace per end of each connection, named as the command for real sockets names them.
 ///
@@ -145,7 +145,7 @@ impl<W: Write> Drop for Trace<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use hawser_command::exit::Exit;
 
     /// A disk without room.
     struct Full;

@@ -8,9 +8,9 @@ use hawser_lab::data::sim_report::{SimReport, SimReportError};
 use hawser_lab::data::table::write_file;
 
 use super::sweep::failure;
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::report::{Channel, print};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
 
 const EXAMPLES: &str = "\
 Examples:

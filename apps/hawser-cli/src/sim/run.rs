@@ -15,13 +15,13 @@ use super::progress::Shown;
 use super::qlog::QlogFolder;
 use super::summary;
 use crate::emulate::{load, tell_left_out};
-use crate::exit::{Exit, Failure, is_full};
-use crate::options::seconds;
-use crate::output::Output;
-use crate::policy_options::PolicyOptions;
-use crate::report::{Channel, print, remark, to_json};
-use crate::units::parse_bytes;
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure, is_full};
+use hawser_command::options::seconds;
+use hawser_command::output::Output;
+use hawser_command::policy_options::PolicyOptions;
+use hawser_command::report::{Channel, print, remark, to_json};
+use hawser_command::units::parse_bytes;
 
 const EXAMPLES: &str = "\
 The same file, seed and version give the same run, packet for packet: `trace_hash` tells. Without flows in the scenario a \

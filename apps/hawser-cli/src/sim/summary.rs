@@ -6,7 +6,7 @@ use hawser_media::Measure;
 use hawser_sim::run::{End, FlowOutcome, LinkOutcome, PathOutcome};
 
 use super::run::RunReport;
-use crate::units;
+use hawser_command::units;
 
 /// The tables printed without `--json`.
 pub(super) fn text(report: &RunReport) -> String {

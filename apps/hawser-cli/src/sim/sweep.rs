@@ -16,13 +16,13 @@ use serde::Serialize;
 
 use super::means::{self, Mean};
 use crate::emulate::load_failure;
-use crate::exit::{Exit, Failure};
-use crate::interrupt::Interrupt;
-use crate::output::Output;
-use crate::policy_options::PolicyOptions;
 use crate::progress::CellProgress;
-use crate::report::{Channel, print, remark};
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::policy_options::PolicyOptions;
+use hawser_command::report::{Channel, print, remark};
 
 const EXAMPLES: &str = "\
 Every cell of the plan (a scenario, a value of each factor, a replicate) has a seed of its own and runs on its own. Finished \

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::digest::{Digest, hash_while};
+use hawser_command::digest::{Digest, hash_while};
 
 /// Versions remembered. When there are more, all are forgotten and computed again as needed.
 const CAPACITY: usize = 10_000;

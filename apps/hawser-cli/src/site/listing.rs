@@ -18,8 +18,8 @@ use http::{HeaderValue, StatusCode};
 
 use super::reply::Reply;
 use super::tree::{Location, TEMPORARY_PREFIX, read_folder};
-use crate::percent;
-use crate::units::bytes;
+use hawser_command::percent;
+use hawser_command::units::bytes;
 
 /// The page has a style, and needs nothing else.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";

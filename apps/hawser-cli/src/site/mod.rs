@@ -34,8 +34,8 @@ pub(crate) use quota::Quota;
 pub(crate) use reply::{Body, Refusal, Reply};
 pub(crate) use upload::Upload;
 
-use crate::digest::UPLOAD_OFFSET;
 use digests::Digests;
+use hawser_command::digest::UPLOAD_OFFSET;
 use listing::Pages;
 use range::Selection;
 use tree::{Entry, Location, Tree};

@@ -10,7 +10,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, SERVER, TRAILER, X_CONTENT_TYPE
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::digests::PendingDigest;
-use crate::digest::REPR_DIGEST;
+use hawser_command::digest::REPR_DIGEST;
 
 /// How long a reply waits for a digest that is not known yet.
 const DIGEST_PATIENCE: Duration = Duration::from_millis(20);

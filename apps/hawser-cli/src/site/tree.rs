@@ -15,7 +15,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat, openat2};
 use nix::sys::stat::Mode;
 
-use crate::percent;
+use hawser_command::percent;
 
 /// How names of unfinished uploads begin. They are neither listed nor served.
 pub(super) const TEMPORARY_PREFIX: &str = ".hawser-upload-";

@@ -14,7 +14,7 @@ use http::{HeaderMap, StatusCode};
 use super::reply::{Refusal, Reply};
 use super::tree::Location;
 use super::upload::{Upload, announced_digest};
-use crate::digest::{Digest, UPLOAD_OFFSET};
+use hawser_command::digest::{Digest, UPLOAD_OFFSET};
 
 /// Uploads that are kept; of more the oldest is forgotten. They are files on the disk and three descriptors each.
 const MAX_KEPT: usize = 32;
@@ -127,7 +127,7 @@ mod tests {
     use super::super::Rights;
     use super::super::tree::Tree;
     use super::*;
-    use crate::digest::REPR_DIGEST;
+    use hawser_command::digest::REPR_DIGEST;
 
     #[test]
     fn only_a_range_to_the_end_goes_on() {

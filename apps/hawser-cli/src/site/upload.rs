@@ -25,10 +25,10 @@ use super::reply::{Refusal, Reply};
 use super::tree::{Location, TEMPORARY_PREFIX, Tree, create_in};
 use super::unfinished::Identity;
 use super::validators::Validators;
-use crate::digest::{Digest, REPR_DIGEST};
-use crate::exit::is_full;
-use crate::http_client::content_length;
-use crate::units;
+use hawser_command::digest::{Digest, REPR_DIGEST};
+use hawser_command::exit::is_full;
+use hawser_command::http_client::content_length;
+use hawser_command::units;
 
 /// Symbolic links followed one after the other.
 const MAX_LINKS: usize = 8;

@@ -12,11 +12,11 @@ use hawser_lab::data::trace::export::{
 use serde::Serialize;
 
 use super::{FORMATS, Source};
-use crate::exit::Failure;
-use crate::options::seconds;
-use crate::output::Output;
-use crate::report::Channel;
-use crate::units::parse_bit_rate;
+use hawser_command::exit::Failure;
+use hawser_command::options::seconds;
+use hawser_command::output::Output;
+use hawser_command::report::Channel;
+use hawser_command::units::parse_bit_rate;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,10 +10,10 @@ use hawser_lab::data::table::write_file;
 use hawser_lab::data::trace::{Format, Info, Input, ReadOptions, Trace, TraceError, plot, read};
 use serde::Serialize;
 
-use crate::exit::{Exit, Failure};
-use crate::options::seconds;
-use crate::output::Output;
-use crate::report::{Channel, print};
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::options::seconds;
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
 
 const FORMATS: &str = "\
 Formats, recognised by their content:

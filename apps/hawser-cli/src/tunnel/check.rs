@@ -10,12 +10,12 @@ use hawser_tunnel::host::state::{Found, State};
 use serde::Serialize;
 
 use super::{Choices, NO_PACKETS, STATE_FILE, carries_packets, resolvers};
-use crate::exit::{Exit, Failure};
 use crate::gateway_client::GatewayOptions;
-use crate::interrupt::Interrupt;
-use crate::output::Output;
-use crate::report::{Channel, print};
 use hawser::Registry;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::report::{Channel, print};
 
 /// The capability that devices, addresses and routes need (`capabilities(7)`).
 const NET_ADMIN: u32 = 12;

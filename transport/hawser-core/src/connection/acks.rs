@@ -36,8 +36,8 @@ impl Connection {
         number: u64,
         ack_eliciting: bool,
     ) {
-        let immediate = self.ack_frequencies.take_immediate();
-        let requested = self.ack_frequencies.wanted();
+        let immediate = self.extensions.ack_frequencies.take_immediate();
+        let requested = self.extensions.ack_frequencies.wanted();
         let max_ack_delay = requested.map_or(self.transport.max_ack_delay, |wanted| wanted.max_ack_delay);
         let policies = &mut self.policies;
         let received = match space {
@@ -62,8 +62,8 @@ impl Connection {
                 congestion_marked: arrival.ecn == Some(crate::Ecn::Ce),
             });
         }
-        if let (Some(limits), SpaceId::Path(_)) = (self.receive_times.peer_limits(), space) {
-            let micros = self.receive_times.micros_of(arrival.received_at);
+        if let (Some(limits), SpaceId::Path(_)) = (self.extensions.receive_times.peer_limits(), space) {
+            let micros = self.extensions.receive_times.micros_of(arrival.received_at);
             received.note_arrival(number, micros, limits.max_count);
         }
         if !ack_eliciting || outcome.duplicate {
@@ -104,10 +104,13 @@ impl Connection {
         {
             return Ok(());
         }
-        let exponent =
-            if space.level() == Level::OneRtt { u32::from(self.peer.ack_delay_exponent.min(20)) } else { 3 };
+        let exponent = if space.level() == Level::OneRtt {
+            u32::from(self.ends.peer.ack_delay_exponent.min(20))
+        } else {
+            3
+        };
         let delay = Duration::from_micros(ack.delay.saturating_mul(1 << exponent).min(1 << 40));
-        self.receive_times.read(ack)?;
+        self.extensions.receive_times.read(ack)?;
         self.fill_siblings(space.path());
         let info = AckInfo {
             received_on,
@@ -115,7 +118,7 @@ impl Connection {
             delay,
             ranges: ack.ranges.iter(),
             ecn: ack.ecn,
-            arrivals: self.receive_times.arrivals(),
+            arrivals: self.extensions.receive_times.arrivals(),
         };
         let mut acked = std::mem::take(&mut self.scratch.acked);
         let mut lost = std::mem::take(&mut self.scratch.lost);
@@ -135,7 +138,7 @@ impl Connection {
             }
         };
         let outcome = outcome?;
-        self.work.charge(outcome.map_or(0, |outcome| outcome.work));
+        self.shares.work.charge(outcome.map_or(0, |outcome| outcome.work));
         if let Some(outcome) = outcome.filter(|outcome| outcome.newly_acked) {
             if !outcome.stale {
                 self.on_answer(now, space);
@@ -188,19 +191,19 @@ impl Connection {
             match frame {
                 SentFrame::Stream(range) => {
                     self.streams.on_acked(range);
-                    if let Some(sender) = &mut self.repair.sender {
+                    if let Some(sender) = &mut self.extensions.repair.sender {
                         sender.on_acked(now, range);
                     }
                 }
                 SentFrame::Protected => {
-                    if let Some(sender) = &mut self.repair.sender {
+                    if let Some(sender) = &mut self.extensions.repair.sender {
                         sender.on_announcement_acked();
                     }
                 }
                 SentFrame::Ack { path, largest } => self.on_our_ack_acked(space, *path, *largest),
                 SentFrame::StreamControl(control) => self.streams.on_control_acked(*control),
                 SentFrame::PathControl(control) => self.on_path_control_acked(now, *control),
-                SentFrame::PolicyMessage(id) => self.messages.on_acked(*id),
+                SentFrame::PolicyMessage(id) => self.extensions.messages.on_acked(*id),
                 SentFrame::StreamSkip(skip) => self.streams.on_skip_acked(skip),
                 SentFrame::AckFrequency(sequence) => self.on_ack_frequency_settled(*sequence, true),
                 SentFrame::Crypto { .. }
@@ -218,7 +221,8 @@ impl Connection {
             }
         }
         if self.policies.wants(Interests::ACKED) {
-            let delay = self.receive_times.arrivals().one_way_delay(packet.packet_number, packet.sent_at);
+            let delay =
+                self.extensions.receive_times.arrivals().one_way_delay(packet.packet_number, packet.sent_at);
             self.policies.on_packet_acked(now, id, packet, delay);
         }
     }
@@ -227,7 +231,7 @@ impl Connection {
     fn on_packet_lost(&mut self, now: Time, space: SpaceId, packet: &SentPacket) {
         // What others could carry of a packet that was retransmitted needs no more care.
         for frame in packet.frames.iter().filter(|frame| !packet.resent || !is_movable(frame)) {
-            if self.repair.sender.is_none() || !self.hold_back(now, frame) {
+            if self.extensions.repair.sender.is_none() || !self.hold_back(now, frame) {
                 self.on_frame_lost(space, frame);
             }
         }
@@ -252,10 +256,10 @@ impl Connection {
             SentFrame::PathControl(control) => self.paths.on_control_lost(*control),
             SentFrame::HandshakeDone => self.server_frames.handshake_done_pending = true,
             SentFrame::NewToken(_) => self.server_frames.on_token_lost(),
-            SentFrame::PolicyMessage(id) => self.messages.on_lost(*id),
+            SentFrame::PolicyMessage(id) => self.extensions.messages.on_lost(*id),
             SentFrame::AckFrequency(sequence) => self.on_ack_frequency_settled(*sequence, false),
             SentFrame::Recovered(frame) => {
-                if let Some(receiver) = &mut self.repair.receiver {
+                if let Some(receiver) = &mut self.extensions.repair.receiver {
                     receiver.on_recovered_lost(frame);
                 }
             }
@@ -267,18 +271,18 @@ impl Connection {
     #[cold]
     fn on_ack_frequency_settled(&mut self, sequence: u64, arrived: bool) {
         if arrived {
-            self.ack_frequencies.on_acked(sequence);
+            self.extensions.ack_frequencies.on_acked(sequence);
         } else {
-            self.ack_frequencies.on_lost(sequence);
+            self.extensions.ack_frequencies.on_lost(sequence);
         }
         self.sync_peer_max_ack_delay();
     }
 
     /// Probe timeouts of all paths count with the delay that the peer may take now.
     pub(super) fn sync_peer_max_ack_delay(&mut self) {
-        let delay = self.ack_frequencies.peer_max_ack_delay();
-        if delay != self.peer.max_ack_delay {
-            self.peer.max_ack_delay = delay;
+        let delay = self.extensions.ack_frequencies.peer_max_ack_delay();
+        if delay != self.ends.peer.max_ack_delay {
+            self.ends.peer.max_ack_delay = delay;
             self.paths.iter_mut().for_each(|path| path.recovery.set_max_ack_delay(delay));
         }
     }
@@ -330,7 +334,7 @@ impl Connection {
     pub(super) fn on_sent(&mut self, now: Time, space: SpaceId, packet: SentPacket) {
         if packet.ack_eliciting {
             self.idle.on_ack_eliciting_sent(now);
-            self.work.earn_sent();
+            self.shares.work.earn_sent();
         }
         let Some(path) = self.paths.get_mut(space.path()) else { return };
         if packet.ack_eliciting {

@@ -1,7 +1,6 @@
 //! Creation of a connection, and the calls of applications and drivers that need little more than passing on.
 
 use std::any::Any;
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,13 +18,14 @@ use super::arrival::EarlyPackets;
 use super::cid_book::CidBook;
 use super::close::CloseState;
 use super::datagrams::{DatagramQueue, SendDatagramError, WhenFull};
-use super::events::{Event, EventQueue};
+use super::events::Event;
 use super::handshake::Handshake;
 use super::identity::Identity;
 use super::idle::IdleTimer;
 use super::init::ConnectionInit;
 use super::messages::{Messages, SendMessageError};
-use super::parameters::receive_timestamps;
+use super::parameters::{PeerParameters, receive_timestamps};
+use super::parts::{Arrival, Ends, Extensions, Observed, Outbox, Shares};
 use super::paths::IssuedCid;
 use super::paths::control::Control;
 use super::paths::life_cycle::LifeEvent;
@@ -44,7 +44,7 @@ use super::server_frames::ServerFrames;
 use super::stats::ConnectionStats;
 use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
 use super::zero_rtt::ZeroRtt;
-use super::{Connection, PeerParameters, Scratch};
+use super::{Connection, Scratch};
 use crate::crypto::OpenError;
 use crate::endpoint::EndpointEvent;
 
@@ -81,43 +81,44 @@ impl Connection {
             zero_rtt: ZeroRtt::default(),
             paths: PathSet::new(path, ids),
             streams: Streams::new(side, &transport),
-            datagrams: DatagramQueue::new(&transport),
-            messages: Messages::new(),
-            repair: Repair::new(transport.repair_memory()),
-            receive_times: ReceiveTimes::new(now, receive_timestamps(&transport)),
-            ack_frequencies: AckFrequencies::new(transport.max_ack_delay),
+            extensions: Extensions {
+                datagrams: DatagramQueue::new(&transport),
+                messages: Messages::new(),
+                repair: Repair::new(transport.repair_memory()),
+                receive_times: ReceiveTimes::new(now, receive_timestamps(&transport)),
+                ack_frequencies: AckFrequencies::new(transport.max_ack_delay),
+            },
             closing: CloseState::Open,
-            events: EventQueue::default(),
-            endpoint_events: VecDeque::new(),
-            stats: ConnectionStats::default(),
-            tracer: None,
+            outbox: Outbox::default(),
+            observed: Observed::default(),
             policies,
             scratch: Scratch::default(),
-            peer: PeerParameters::default(),
-            identity: Identity {
-                remote: init.tuple.remote,
-                local_cid: init.local_cid,
-                original_destination: init.original_destination,
-                retry_source: init.retry_source,
-                server_source: None,
-                token: init.token,
-                client: init.client,
-                follow_preferred: init.follow_preferred_address,
-                preferred: None,
+            ends: Ends {
+                peer: PeerParameters::default(),
+                identity: Identity {
+                    remote: init.tuple.remote,
+                    local_cid: init.local_cid,
+                    original_destination: init.original_destination,
+                    retry_source: init.retry_source,
+                    server_source: None,
+                    token: init.token,
+                    client: init.client,
+                    follow_preferred: init.follow_preferred_address,
+                    preferred: None,
+                },
+                cids: CidBook::new(init.cids),
             },
-            cids: CidBook::new(init.cids),
             server_frames: ServerFrames::new(init.token_issuer),
             validation_pacer: ValidationPacer::new(transport.initial_rtt * 3 + GRANULARITY),
             idle: IdleTimer::new(now, side, transport.max_idle_timeout),
-            early: EarlyPackets::default(),
-            arrived_on: init.local_cid,
-            last_now: now,
-            send_log: None,
+            arrival: Arrival { early: EarlyPackets::default(), arrived_on: init.local_cid, last_now: now },
             rng,
             transport,
-            memory: init.endpoint.receive_memory.join(client),
-            send_memory: init.endpoint.send_memory.join(client),
-            work: super::work::Work::new(),
+            shares: Shares {
+                memory: init.endpoint.receive_memory.join(client),
+                send_memory: init.endpoint.send_memory.join(client),
+                work: super::work::Work::new(),
+            },
             endpoint: init.endpoint,
         };
         connection.move_path(now, PathId::ZERO, LifeEvent::Opened);
@@ -150,7 +151,7 @@ impl Connection {
     /// ([`EndpointConfig::receive_memory`]): a driver then calls [`poll_transmit`](Self::poll_transmit). Without one it is closed
     /// when something arrives for it. The waker is called with locks held, and must not act on the connection at once.
     pub fn set_memory_waker(&self, waker: std::task::Waker) {
-        self.memory.set_waker(waker);
+        self.shares.memory.set_waker(waker);
     }
 
     /// Whether the draining state was reached (RFC 9000 section 10.2.2), or what comes after it: the peer knows that it is over,
@@ -161,7 +162,7 @@ impl Connection {
 
     /// Whether nothing is left to do: the driver forgets the connection.
     pub fn is_drained(&self) -> bool {
-        self.closing == CloseState::Drained && self.endpoint_events.is_empty()
+        self.closing == CloseState::Drained && self.outbox.endpoint_events.is_empty()
     }
 
     /// The QUIC version that it speaks: that with which the client began until the server has answered.
@@ -177,7 +178,7 @@ impl Connection {
     /// The next event, in order; `None` if none waits.
     pub fn poll_event(&mut self) -> Option<Event> {
         // Asked twice per packet. Events are large, and nearly all there are tell of streams.
-        if self.events.is_empty()
+        if self.outbox.events.is_empty()
             && let Some(event) = self.streams.poll_event()
         {
             return Some(Event::Stream(event));
@@ -186,35 +187,38 @@ impl Connection {
     }
 
     fn has_other_events(&self) -> bool {
-        !self.events.is_empty()
-            || self.events.is_closed()
-            || self.datagrams.was_refused()
+        !self.outbox.events.is_empty()
+            || self.outbox.events.is_closed()
+            || self.extensions.datagrams.was_refused()
             || self.policies.has_attach_requests()
-            || self.messages.has_application()
+            || self.extensions.messages.has_application()
     }
 
     #[inline(never)]
     fn poll_other_event(&mut self) -> Option<Event> {
-        self.events
+        self.outbox
+            .events
             .pop()
-            .or_else(|| self.datagrams.take_writable().then_some(Event::DatagramsUnblocked))
+            .or_else(|| self.extensions.datagrams.take_writable().then_some(Event::DatagramsUnblocked))
             .or_else(|| self.policies.poll_attach_request().map(Event::Attach))
-            .or_else(|| self.messages.poll_application().map(Event::Policy))
-            .or_else(|| self.events.take_closed().map(Event::Closed))
+            .or_else(|| self.extensions.messages.poll_application().map(Event::Policy))
+            .or_else(|| self.outbox.events.take_closed().map(Event::Closed))
     }
 
     /// The next change for the endpoint.
     pub fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
-        self.endpoint_events.pop_front()
+        self.outbox.endpoint_events.pop_front()
     }
 
     /// Totals.
     pub fn stats(&self) -> ConnectionStats {
         let skips = self.streams.skip_totals();
-        let (drops, messages) = (self.datagrams.drops(), self.messages.counts());
+        let (drops, messages) = (self.extensions.datagrams.drops(), self.extensions.messages.counts());
         let arrived = self.streams.arrived();
-        let protection = self.repair.sender.as_ref().map(|sender| sender.counts()).unwrap_or_default();
-        let repaired = self.repair.receiver.as_ref().map(|receiver| receiver.counts()).unwrap_or_default();
+        let protection =
+            self.extensions.repair.sender.as_ref().map(|sender| sender.counts()).unwrap_or_default();
+        let repaired =
+            self.extensions.repair.receiver.as_ref().map(|receiver| receiver.counts()).unwrap_or_default();
         ConnectionStats {
             stream_bytes_copied: self.streams.copied_bytes(),
             stream_bytes_copied_needlessly: self.streams.needless_copies(),
@@ -235,7 +239,7 @@ impl Connection {
             repair_symbols_received: repaired.received,
             repair_symbols_dropped: repaired.dropped,
             stream_bytes_recovered: repaired.recovered,
-            ..self.stats
+            ..self.observed.stats
         }
     }
 
@@ -253,13 +257,16 @@ impl Connection {
 
     /// Bytes of streams and datagrams that wait to be sent, and what the peer's flow control still allows.
     pub fn send_queue(&self) -> QueueView {
-        queue_view(&self.streams, &self.datagrams)
+        queue_view(&self.streams, &self.extensions.datagrams)
     }
 
     /// Bytes of memory that stream data, datagrams and events that nobody has polled take, roughly: what a server with many
     /// connections watches.
     pub fn buffered(&self) -> u64 {
-        self.streams.memory() + self.datagrams.memory() + self.events.memory() + self.repair.memory()
+        self.streams.memory()
+            + self.extensions.datagrams.memory()
+            + self.outbox.events.memory()
+            + self.extensions.repair.memory()
     }
 
     /// Negotiated application protocol, once known.
@@ -420,17 +427,17 @@ impl Connection {
             return Err(SendDatagramError::NoPath(id));
         }
         let room = self.datagram_room(info.path);
-        self.datagrams.send(data, info, room, when_full)
+        self.extensions.datagrams.send(data, info, room, when_full)
     }
 
     /// The next datagram received.
     pub fn read_datagram(&mut self) -> Option<Bytes> {
-        self.datagrams.receive()
+        self.extensions.datagrams.receive()
     }
 
     /// The longest datagram that fits a packet on every path now; `None` if the peer takes none.
     pub fn max_datagram_size(&self) -> Option<usize> {
-        self.datagrams.max_size(self.datagram_room(None))
+        self.extensions.datagrams.max_size(self.datagram_room(None))
     }
 
     /// Room for frames in a packet on `path`, or on every path.
@@ -451,7 +458,7 @@ impl Connection {
         if let Some(path) = message.path.filter(|path| self.paths.get(*path).is_none()) {
             return Err(SendMessageError::NoPath(path));
         }
-        self.messages.send(message)
+        self.extensions.messages.send(message)
     }
 
     /// Hands a message of the application to the policies of this end ([`Event::Message`](hawser_policy::Event)); nothing
@@ -463,14 +470,14 @@ impl Connection {
 
     /// Whether both ends offered a feature whose messages are for policies ([`TransportConfig::features`](crate::TransportConfig::features)).
     pub fn is_feature_negotiated(&self, feature: FeatureId) -> bool {
-        self.messages.is_negotiated(feature.0)
+        self.extensions.messages.is_negotiated(feature.0)
     }
 
     /// Whether the peer wants to know when packets arrived: then it pays to know it exactly
     /// ([`Datagram::received_at`](crate::Datagram::received_at)).
     #[inline]
     pub fn reports_receive_times(&self) -> bool {
-        self.receive_times.peer_limits().is_some()
+        self.extensions.receive_times.peer_limits().is_some()
     }
 
     /// Asks the peer for another acknowledgement frequency (draft-ietf-quic-ack-frequency), on all paths. The delay is
@@ -479,7 +486,7 @@ impl Connection {
     /// # Errors
     /// If the peer takes no such requests, or the handshake is not so far.
     pub fn request_ack_frequency(&mut self, frequency: AckFrequency) -> Result<(), AckFrequencyUnsupported> {
-        self.ack_frequencies.request(frequency)
+        self.extensions.ack_frequencies.request(frequency)
     }
 
     /// Asks the peer to acknowledge at once what was sent on a path; sends a packet there if nothing else leaves. Does
@@ -491,7 +498,7 @@ impl Connection {
         if self.paths.get(path).is_none() {
             return Ok(());
         }
-        self.ack_frequencies.request_immediate(path)
+        self.extensions.ack_frequencies.request_immediate(path)
     }
 
     /// Passes feedback of the application on to the scheduler.
@@ -593,14 +600,20 @@ impl Connection {
     /// The policies, and what they look at and change.
     #[inline]
     pub(super) fn split_policies(&mut self, now: Time) -> (&mut Policies, Targets<'_>) {
-        let Connection { policies, paths, streams, datagrams, messages, ack_frequencies, repair, .. } = self;
+        let Connection {
+            policies,
+            paths,
+            streams,
+            extensions: Extensions { datagrams, messages, ack_frequencies, repair, .. },
+            ..
+        } = self;
         (policies, Targets { now, paths, streams, datagrams, messages, ack_frequencies, repair })
     }
 
     /// Hands messages of the peer's policies to the local ones, as far as they take them; the rest waits for the application.
     #[inline]
     pub(super) fn deliver_messages(&mut self, now: Time) {
-        if self.messages.has_received() {
+        if self.extensions.messages.has_received() {
             self.deliver_received(now);
         }
     }
@@ -608,7 +621,7 @@ impl Connection {
     #[inline(never)]
     fn deliver_received(&mut self, now: Time) {
         let policies = &mut self.policies;
-        while let Some(message) = self.messages.take_received(|feature| policies.takes(feature)) {
+        while let Some(message) = self.extensions.messages.take_received(|feature| policies.takes(feature)) {
             policies.on_message(now, MessageOrigin::Peer, &message);
         }
         self.apply_commands(now);
@@ -617,7 +630,7 @@ impl Connection {
     /// Lets the application write about twice what is in flight: less would starve the paths, more would only age.
     pub(super) fn update_send_buffer(&mut self) {
         let window: u64 = self.paths.iter().map(|path| path.recovery.window()).sum();
-        self.streams.set_send_buffer_limit(window.saturating_mul(2), self.send_memory.most());
+        self.streams.set_send_buffer_limit(window.saturating_mul(2), self.shares.send_memory.most());
     }
 }
 

@@ -45,12 +45,12 @@ impl Connection {
     /// All datagrams of one call share a 4-tuple and, but for the last, a size. The buffer grows to what a batch
     /// needs and is never cleared: only its first [`Transmit::size`] bytes have meaning.
     pub fn poll_transmit(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        self.last_now = now;
+        self.arrival.last_now = now;
         self.check_key_limits(now);
         self.check_memory(now);
         self.streams.expire(now);
-        self.datagrams.expire(now);
-        let (paths, initial_rtt, memory) = (&self.paths, self.transport.initial_rtt, &self.memory);
+        self.extensions.datagrams.expire(now);
+        let (paths, initial_rtt, memory) = (&self.paths, self.transport.initial_rtt, &self.shares.memory);
         let limits = || (paths.largest_rtt().unwrap_or(initial_rtt), memory.largest_window());
         self.streams.update_windows(now, limits);
         for _ in 0..MAX_ATTEMPTS {
@@ -83,7 +83,7 @@ impl Connection {
     // The last of the calls after each event finds nothing to send, and does without the large frame of this.
     #[inline(never)]
     fn execute(&mut self, now: Time, plan: Plan, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
-        if let Some(log) = &mut self.send_log {
+        if let Some(log) = &mut self.observed.send_log {
             log.begin_batch();
         }
         match plan {
@@ -181,7 +181,7 @@ impl Connection {
         let most =
             if path.batches.allowed(now, has_timed_out) { self.transport.max_batch_segments } else { 1 };
         let mut size = usize::from(path.mtu.current());
-        if self.repair.sender.is_some() && assignment.selection != Selection::Repair {
+        if self.extensions.repair.sender.is_some() && assignment.selection != Selection::Repair {
             size = self.protected_size(id, size);
         }
         let path = self.paths.get(id)?;
@@ -216,7 +216,7 @@ impl Connection {
             if length < size {
                 break;
             }
-            if let Some(log) = &mut self.send_log {
+            if let Some(log) = &mut self.observed.send_log {
                 log.next_segment();
             }
         }
@@ -282,7 +282,7 @@ impl Connection {
     /// answered with a stateless reset.
     #[inline(never)]
     fn padding(&self, header: &EncodedHeader, written: usize, room: usize, tag_length: usize) -> usize {
-        let least = self.identity.local_cid.len() + BYTES_BESIDE_CID;
+        let least = self.ends.identity.local_cid.len() + BYTES_BESIDE_CID;
         let short_of = least.saturating_sub(written + tag_length).min(room);
         header.padding_for_sample(written - header.payload_offset, tag_length).max(short_of)
     }
@@ -326,11 +326,11 @@ impl Connection {
         // RFC 9287 section 3.1: an unpredictable fixed bit keeps middleboxes from relying on it. The top bit of the
         // random number decides nothing else. Packets that find out whether the peer is there keep the bit: without it
         // a peer that lost its state may not know them for QUIC, and not answer with a reset.
-        let greases = self.peer.grease_quic_bit && self.transport.grease && is_answered;
+        let greases = self.ends.peer.grease_quic_bit && self.transport.grease && is_answered;
         if greases && random >> 63 == 1 {
             packet[0] &= !FIXED_BIT;
         }
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             let payload = &packet[header.payload_offset..length - tag_length];
             let (space, destination) = (SpaceId::Path(id), destination_cid);
             let traced = TracedPacket { space, number, destination, long: None, length, payload };
@@ -347,7 +347,7 @@ impl Connection {
         }
         // Before the packet is made: it need not be moved then.
         self.queue_copies(&frames, id, contents.copies);
-        if self.repair.sender.as_ref().is_some_and(|sender| sender.has_fresh()) {
+        if self.extensions.repair.sender.as_ref().is_some_and(|sender| sender.has_fresh()) {
             self.protect_written(now, id);
         }
         let packet = SentPacket {
@@ -416,8 +416,8 @@ impl Connection {
         pad: impl FnMut(usize, bool) -> usize,
     ) -> Option<usize> {
         let destination_cid = self.paths.remote_cid(PathId::ZERO, None)?;
-        let source_cid = self.identity.local_cid;
-        let token = std::mem::take(&mut self.identity.token);
+        let source_cid = self.ends.identity.local_cid;
+        let token = std::mem::take(&mut self.ends.identity.token);
         let packet_type = match level {
             Level::Initial => LongPacketType::Initial { token: &token },
             _ => LongPacketType::Handshake,
@@ -425,7 +425,7 @@ impl Connection {
         let version = self.handshake.version.current();
         let header = LongHeader { version, packet_type, destination_cid, source_cid };
         let built = self.build_long_with(now, level, &header, out, pad);
-        self.identity.token = token;
+        self.ends.identity.token = token;
         built
     }
 
@@ -462,7 +462,7 @@ impl Connection {
         let length = w.position() + tag_length;
         let packet = &mut out[..length];
         let space = if level == Level::Initial { SpaceId::Initial } else { SpaceId::Handshake };
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             let payload = &packet[encoded.payload_offset..length - tag_length];
             let (destination, long) = (header.destination_cid, Some((header.version, header.source_cid)));
             let traced = TracedPacket { space, number, destination, long, length, payload };
@@ -491,9 +491,9 @@ impl Connection {
 
     fn account(&mut self, id: PathId, transmit: &Transmit) {
         let datagrams = transmit.segment_size.map_or(1, |size| transmit.size.div_ceil(size)) as u64;
-        self.stats.datagrams_sent += datagrams;
-        self.stats.bytes_sent += transmit.size as u64;
-        self.stats.batches_sent += 1;
+        self.observed.stats.datagrams_sent += datagrams;
+        self.observed.stats.bytes_sent += transmit.size as u64;
+        self.observed.stats.batches_sent += 1;
         if let Some(path) = self.paths.get_mut(id) {
             path.traffic.datagrams_sent += datagrams;
             path.traffic.bytes_sent += transmit.size as u64;

@@ -36,13 +36,13 @@ impl Connection {
     /// Closes if it is the one that holds too much of what the endpoint may hold unread.
     #[inline]
     pub(super) fn check_memory(&mut self, now: Time) {
-        if self.send_memory.update(self.streams.buffered()) {
+        if self.shares.send_memory.update(self.streams.buffered()) {
             self.update_send_buffer();
         }
-        if self.memory.update(self.streams.unread() + self.datagrams.received_cost()) {
+        if self.shares.memory.update(self.streams.unread() + self.extensions.datagrams.received_cost()) {
             self.fail(now, TransportError::new(Code::INTERNAL_ERROR, "no memory for what nobody reads"));
             self.streams.release_received();
-            self.memory.give_back();
+            self.shares.memory.give_back();
         }
     }
 
@@ -57,7 +57,7 @@ impl Connection {
         }
         let three_pto = self.three_pto();
         self.trace_closed_locally(now, &reason);
-        self.events.close(local_error(&reason));
+        self.outbox.events.close(local_error(&reason));
         let due = self.closing_paths();
         self.closing.close(now, three_pto, reason, due);
     }
@@ -84,7 +84,7 @@ impl Connection {
     pub(super) fn on_stateless_reset(&mut self, now: Time) {
         if self.closing.is_open() {
             self.trace_closed(now, &ConnectionError::Reset, "draining");
-            self.events.close(ConnectionError::Reset);
+            self.outbox.events.close(ConnectionError::Reset);
         }
         let three_pto = self.three_pto();
         self.closing.drain(now, three_pto, false);
@@ -152,8 +152,8 @@ impl Connection {
                     .ok()?,
             )
         } else {
-            let (version, source_cid) = (self.handshake.version.current(), self.identity.local_cid);
-            let token = self.identity.token.clone();
+            let (version, source_cid) = (self.handshake.version.current(), self.ends.identity.local_cid);
+            let token = self.ends.identity.token.clone();
             let long = self.handshake.long_level(level)?;
             let number = long.space.next_packet_number(random);
             long.space.on_unrecorded_sent();
@@ -179,14 +179,14 @@ impl Connection {
         header.finish(&mut w, 16).ok()?;
         let length = w.position() + 16;
         let packet = &mut out[..length];
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             let space = match level {
                 Level::Initial => SpaceId::Initial,
                 Level::Handshake => SpaceId::Handshake,
                 Level::OneRtt => SpaceId::Path(id),
             };
             let version = self.handshake.version.current();
-            let long = (level != Level::OneRtt).then_some((version, self.identity.local_cid));
+            let long = (level != Level::OneRtt).then_some((version, self.ends.identity.local_cid));
             let destination = destination_cid;
             let payload = &packet[header.payload_offset..length - 16];
             let traced = TracedPacket { space, number, destination, long, length, payload };

@@ -43,7 +43,7 @@ impl Connection {
                 return Err(TransportError::protocol_violation("frame not permitted in this packet type")
                     .in_frame(frame.frame_type()));
             }
-            self.work.charge(price(frame));
+            self.shares.work.charge(price(frame));
             summary.ack_eliciting |= frame.is_ack_eliciting();
             summary.probing_only &= frame.is_probing();
             if let SpaceId::Path(id) = space {
@@ -94,7 +94,7 @@ impl Connection {
             Frame::Stream(stream) => {
                 let data = packet.slice_ref(stream.data);
                 let id = StreamId(stream.stream_id);
-                if self.repair.receiver.is_some() {
+                if self.extensions.repair.receiver.is_some() {
                     return self.on_protected_stream(id, stream.offset, stream.fin, data);
                 }
                 self.streams.on_stream(id, stream.offset, stream.fin, data)
@@ -181,8 +181,8 @@ impl Connection {
 
     #[inline(never)]
     fn on_datagram(&mut self, data: Bytes, frame_size: usize) -> Result<(), TransportError> {
-        if self.datagrams.on_datagram(data, frame_size)? {
-            self.events.push(Event::DatagramReceived);
+        if self.extensions.datagrams.on_datagram(data, frame_size)? {
+            self.outbox.events.push(Event::DatagramReceived);
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Connection {
         if self.side.is_server() {
             return Err(TransportError::protocol_violation("a client sent NEW_TOKEN"));
         }
-        self.events.push(Event::NewToken(token.to_vec()));
+        self.outbox.events.push(Event::NewToken(token.to_vec()));
         Ok(())
     }
 
@@ -231,7 +231,7 @@ impl Connection {
             Frame::MaxPathId(maximum) => {
                 if self.paths.ids.on_max_path_id(*maximum)? {
                     self.issue_path_cids();
-                    self.events.path(PathEvent::MorePathsAllowed);
+                    self.outbox.events.path(PathEvent::MorePathsAllowed);
                 }
                 Ok(())
             }
@@ -240,9 +240,9 @@ impl Connection {
                 self.on_path_cids_blocked(PathId(*path_id), *next_sequence_number)
             }
             Frame::PolicyMessage(message) => self.on_policy_message(arrival.now, message),
-            Frame::AckFrequency(frequency) => self.ack_frequencies.on_frame(frequency),
+            Frame::AckFrequency(frequency) => self.extensions.ack_frequencies.on_frame(frequency),
             Frame::ImmediateAck => {
-                self.ack_frequencies.on_immediate_ack();
+                self.extensions.ack_frequencies.on_immediate_ack();
                 Ok(())
             }
             // Not offered by us, so not to be sent to us.
@@ -259,7 +259,7 @@ impl Connection {
         {
             return Ok(());
         }
-        self.messages.on_frame(now, message)
+        self.extensions.messages.on_frame(now, message)
     }
 
     #[cold]
@@ -279,7 +279,7 @@ impl Connection {
         let answer = self.handshake.is_complete();
         self.closing.drain(arrival.now, three_pto, answer);
         self.trace_closed(arrival.now, &error, "draining");
-        self.events.close(error);
+        self.outbox.events.close(error);
     }
 }
 

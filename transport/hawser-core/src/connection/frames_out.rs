@@ -51,8 +51,8 @@ impl Connection {
         if contents.acks {
             let before = frames.len();
             self.write_acks(now, id, w, frames);
-            if self.messages.has_riding() && frames.len() > before {
-                self.messages.write_riding(w);
+            if self.extensions.messages.has_riding() && frames.len() > before {
+                self.extensions.messages.write_riding(w);
             }
         }
         if contents.control {
@@ -63,9 +63,11 @@ impl Connection {
                 ack_eliciting |= w.position() > before;
             }
         }
-        if contents.control && !self.ack_frequencies.immediate_paths().is_empty() && self.may_send_control(id)
+        if contents.control
+            && !self.extensions.ack_frequencies.immediate_paths().is_empty()
+            && self.may_send_control(id)
         {
-            ack_eliciting |= self.ack_frequencies.write_immediate(id, w);
+            ack_eliciting |= self.extensions.ack_frequencies.write_immediate(id, w);
         }
         if contents.ping && contents.kind == PacketKind::Normal {
             ack_eliciting |= self.paths.write_abandonments(w, frames);
@@ -73,9 +75,10 @@ impl Connection {
         let takes_datagrams = contents.data.is_some_and(|data| {
             !matches!(data, Selection::Range { .. } | Selection::Unsent(_) | Selection::Repair)
         });
-        if takes_datagrams || (contents.control && self.datagrams.has_bound(id) && self.may_send_control(id))
+        if takes_datagrams
+            || (contents.control && self.extensions.datagrams.has_bound(id) && self.may_send_control(id))
         {
-            ack_eliciting |= self.datagrams.write(w, id, empty_room) > 0;
+            ack_eliciting |= self.extensions.datagrams.write(w, id, empty_room) > 0;
         }
         if let Some(selection) = contents.data {
             ack_eliciting |= self.write_data(now, id, w, frames, selection);
@@ -134,7 +137,7 @@ impl Connection {
         let waiting = |path: &&mut Path| path.space.received.unacknowledged() > 0;
         let Some(path) = self.paths.at_mut(at).filter(waiting) else { return };
         let header = with_path.then_some(path.id.0);
-        let limits = self.receive_times.peer_limits();
+        let limits = self.extensions.receive_times.peer_limits();
         if let Some(largest) = write_ack_of(now, &mut path.space.received, header, limits, w) {
             frames.push(SentFrame::Ack { path: path.id, largest });
         }
@@ -148,16 +151,16 @@ impl Connection {
         {
             let client = path.tuples.is_validated().then(|| path.tuples.current().remote.ip());
             let version = self.handshake.version.current();
-            self.server_frames.write(self.last_now, version, client, &mut self.rng, w, frames);
+            self.server_frames.write(self.arrival.last_now, version, client, &mut self.rng, w, frames);
         }
         self.paths.write_control(w, frames);
         self.streams.write_control(w, frames);
-        self.messages.write(now, w, frames);
-        if let Some(receiver) = &mut self.repair.receiver {
+        self.extensions.messages.write(now, w, frames);
+        if let Some(receiver) = &mut self.extensions.repair.receiver {
             receiver.write_recovered(w, frames);
         }
-        if self.ack_frequencies.has_pending() {
-            self.ack_frequencies.write(w, frames);
+        if self.extensions.ack_frequencies.has_pending() {
+            self.extensions.ack_frequencies.write(w, frames);
             self.sync_peer_max_ack_delay();
         }
         write_crypto(&mut self.handshake.late_send, w, frames);
@@ -172,11 +175,11 @@ impl Connection {
         first: usize,
         written: &WrittenData,
     ) {
-        if let Some(log) = &mut self.send_log {
-            log.note(self.last_now, id, &frames[first..], written.new_bytes);
+        if let Some(log) = &mut self.observed.send_log {
+            log.note(self.arrival.last_now, id, &frames[first..], written.new_bytes);
         }
-        self.stats.stream_bytes_sent += written.new_bytes;
-        self.stats.stream_bytes_retransmitted += written.retransmitted_bytes;
+        self.observed.stats.stream_bytes_sent += written.new_bytes;
+        self.observed.stats.stream_bytes_retransmitted += written.retransmitted_bytes;
     }
 
     /// Stream data. It has one caller, so that it is compiled into it: nearly every packet that leaves passes here.
@@ -192,7 +195,7 @@ impl Connection {
             return self.write_repair(now, id, w, frames);
         }
         let start = w.position();
-        let announced = match &mut self.repair.sender {
+        let announced = match &mut self.extensions.repair.sender {
             Some(sender) => sender.write_announcement(w, frames).unwrap_or(false),
             None => false,
         };
@@ -217,7 +220,7 @@ impl Connection {
             Selection::Datagrams | Selection::Repair => WrittenData::default(),
         };
         self.note_written(id, frames, first, &written);
-        if let Some(sender) = &mut self.repair.sender {
+        if let Some(sender) = &mut self.extensions.repair.sender {
             sender.on_written(&frames[first..], written.retransmitted_bytes);
         }
         if announced && w.position() == position {

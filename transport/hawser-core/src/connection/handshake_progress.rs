@@ -41,7 +41,7 @@ impl Connection {
     pub(super) fn on_progress(&mut self, now: Time, progress: Progress) -> Result<(), TransportError> {
         self.trace_progress(now, progress);
         if progress.data_ready {
-            self.events.push(Event::HandshakeDataReady);
+            self.outbox.events.push(Event::HandshakeDataReady);
         }
         if progress.one_rtt_ready {
             if self.side.is_client() {
@@ -54,15 +54,15 @@ impl Connection {
         }
         if progress.completed {
             self.idle.on_handshake_complete();
-            self.early.on_keys();
+            self.arrival.early.on_keys();
             self.on_completed(now);
             if self.side.is_server() {
                 self.server_frames.on_handshake_complete();
                 self.on_confirmed(now);
-                self.endpoint_events.push_back(EndpointEvent::HandshakeDone);
+                self.outbox.endpoint_events.push_back(EndpointEvent::HandshakeDone);
             }
         } else if self.handshake.handshake.is_some() {
-            self.early.on_keys();
+            self.arrival.early.on_keys();
         }
         Ok(())
     }
@@ -76,8 +76,8 @@ impl Connection {
         let expected = parameters::ExpectedCids {
             side: self.side,
             source: self.peer_source(),
-            original_destination: self.identity.original_destination,
-            retry_source: self.identity.retry_source,
+            original_destination: self.ends.identity.original_destination,
+            retry_source: self.ends.identity.retry_source,
         };
         let peer = parameters::validate(raw, &expected)?;
         let (version, said) = (&self.handshake.version, peer.version_information.as_ref());
@@ -86,35 +86,37 @@ impl Connection {
         self.idle.timeout = parameters::idle_timeout(self.transport.max_idle_timeout, peer.max_idle_timeout);
         self.streams.set_peer_limits(&peer);
         let erasure_codes = peer.features.as_ref().is_some_and(|set| set.contains(feature::ERASURE_CODES));
-        self.repair.set_peer_support(erasure_codes);
-        self.sync_protection(self.last_now);
-        self.datagrams.set_peer_max_frame_size(peer.max_datagram_frame_size);
+        self.extensions.repair.set_peer_support(erasure_codes);
+        self.sync_protection(self.arrival.last_now);
+        self.extensions.datagrams.set_peer_max_frame_size(peer.max_datagram_frame_size);
         self.paths.set_peer_cid_limit(peer.active_connection_id_limit);
         if let Some(path) = self.paths.get_mut(PathId::ZERO) {
             path.mtu.set_peer_limit(peer.max_udp_payload_size);
             path.recovery.set_max_ack_delay(Duration::from_millis(u64::from(peer.max_ack_delay)));
             if let Some(token) = peer.stateless_reset_token {
-                path.control.remote_cids.set_handshake_token(token, &mut self.cids.changes);
+                path.control.remote_cids.set_handshake_token(token, &mut self.ends.cids.changes);
             }
         }
         self.adopt_preferred_address(&peer)?;
-        self.messages.negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
+        self.extensions
+            .messages
+            .negotiate(&parameters::local_features(&self.transport), peer.features.as_ref());
         if peer.features.is_none() {
             self.policies.on_foreign_peer();
         }
         let peer_min = peer.min_ack_delay.map(Duration::from_micros);
-        self.ack_frequencies.negotiate(peer_min, Duration::from_millis(peer.max_ack_delay.into()));
+        self.extensions.ack_frequencies.negotiate(peer_min, Duration::from_millis(peer.max_ack_delay.into()));
         if let Some(frequency) = self.transport.ack_frequency {
             // Not for a peer that takes no requests.
-            let _ = self.ack_frequencies.request(frequency);
+            let _ = self.extensions.ack_frequencies.request(frequency);
         }
         if let Some(max_count) = peer.max_receive_timestamps_per_ack {
             let limits = TimestampLimits { exponent: peer.receive_timestamps_exponent, max_count };
             let random = self.next_random();
-            self.receive_times.on_peer_asks(limits, random);
+            self.extensions.receive_times.on_peer_asks(limits, random);
         }
         self.trace_peer_parameters(&peer);
-        self.peer = PeerParameters::from(&peer);
+        self.ends.peer = PeerParameters::from(&peer);
         if let (Some(theirs), Some(_)) = (peer.initial_max_path_id, self.transport.max_path_id) {
             self.paths.negotiate(theirs);
         }
@@ -133,10 +135,10 @@ impl Connection {
             reset_token: preferred.stateless_reset_token,
         };
         if let Some(path) = self.paths.get_mut(PathId::ZERO) {
-            path.control.remote_cids.on_offer(offer, &mut self.cids.changes)?;
+            path.control.remote_cids.on_offer(offer, &mut self.ends.cids.changes)?;
         }
-        if self.identity.follow_preferred {
-            self.identity.preferred = parameters::preferred_remote(preferred, self.identity.remote);
+        if self.ends.identity.follow_preferred {
+            self.ends.identity.preferred = parameters::preferred_remote(preferred, self.ends.identity.remote);
         }
         Ok(())
     }
@@ -144,7 +146,7 @@ impl Connection {
     /// RFC 9000 section 9.6.1: path 0 moves to the server's preferred address if that answers. It is no address of the
     /// handshake, so that disable_active_migration does not forbid it.
     fn go_to_preferred_address(&mut self, now: Time) {
-        if let Some(remote) = self.identity.preferred.take() {
+        if let Some(remote) = self.ends.identity.preferred.take() {
             self.probe_address(now, remote);
         }
     }
@@ -152,7 +154,7 @@ impl Connection {
     /// The connection id that the peer chose for itself in the handshake.
     pub(super) fn peer_source(&self) -> Option<ConnectionId> {
         if self.side.is_client() {
-            self.identity.server_source
+            self.ends.identity.server_source
         } else {
             self.paths.remote_cid(PathId::ZERO, None)
         }
@@ -182,10 +184,10 @@ impl Connection {
     /// carries data; connection ids for further paths go with the first of it, so that a round trip later, when the
     /// handshake is confirmed, paths can be opened.
     fn on_completed(&mut self, now: Time) {
-        self.identity.client = None;
+        self.ends.identity.client = None;
         self.move_path(now, PathId::ZERO, LifeEvent::Validated);
         self.issue_path_cids();
-        self.events.push(Event::Connected);
+        self.outbox.events.push(Event::Connected);
     }
 
     /// RFC 9001 section 4.1.2.
@@ -199,10 +201,10 @@ impl Connection {
             path.tuples.on_handshake_validated();
             path.mtu.start();
         }
-        self.events.push(Event::HandshakeConfirmed);
+        self.outbox.events.push(Event::HandshakeConfirmed);
         self.go_to_preferred_address(now);
         if self.paths.is_multipath() {
-            self.events.path(PathEvent::MultipathReady);
+            self.outbox.events.path(PathEvent::MultipathReady);
         }
     }
 
@@ -229,7 +231,7 @@ impl Connection {
 
     /// The client adopts the connection id that the server chose (RFC 9000 section 7.2).
     pub(super) fn adopt_server_cid(&mut self, source: ConnectionId) {
-        if self.identity.on_server_source(source) {
+        if self.ends.identity.on_server_source(source) {
             self.set_handshake_remote_cid(source);
         }
     }
@@ -245,16 +247,16 @@ impl Connection {
     /// packet numbers least of all.
     #[cold]
     pub(super) fn begin_anew(&mut self, version: Version) -> Result<(), TransportError> {
-        let Some(start) = self.identity.client.take() else { return Ok(()) };
+        let Some(start) = self.ends.identity.client.take() else { return Ok(()) };
         let destination = random_cid(MIN_CID_LENGTH, &mut self.rng);
         let session = start.session(version, self.handshake.version.ours())?;
         let keys = start.crypto.initial_keys(version, &destination, Side::Client);
-        self.identity.client = Some(start);
-        self.identity.original_destination = destination;
+        self.ends.identity.client = Some(start);
+        self.ends.identity.original_destination = destination;
         // RFC 9369 section 5: it came from a connection in another version.
-        self.identity.token = Vec::new();
+        self.ends.identity.token = Vec::new();
         self.discard_initial();
-        self.give_up_zero_rtt(self.last_now);
+        self.give_up_zero_rtt(self.arrival.last_now);
         self.set_handshake_remote_cid(destination);
         self.handshake.begin_anew(session, keys)
     }
@@ -268,6 +270,6 @@ impl Connection {
         if let Some(path) = self.paths.get_mut(PathId::ZERO) {
             path.recovery.drain(&mut level.space, &mut lost);
         }
-        self.restart_zero_rtt(self.last_now);
+        self.restart_zero_rtt(self.arrival.last_now);
     }
 }

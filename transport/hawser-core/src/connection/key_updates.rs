@@ -34,7 +34,7 @@ impl Connection {
     /// Moves to the next key phase.
     pub(super) fn roll_keys(&mut self, _now: Time) -> Result<(), TransportError> {
         self.handshake.update_keys()?;
-        self.stats.key_updates += 1;
+        self.observed.stats.key_updates += 1;
         self.paths.iter_mut().for_each(Path::on_key_update);
         Ok(())
     }

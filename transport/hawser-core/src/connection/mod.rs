@@ -52,6 +52,7 @@ mod metadata;
 mod multipath;
 mod packet_room;
 pub(crate) mod parameters;
+mod parts;
 pub(crate) mod paths;
 mod plan;
 mod policies;
@@ -75,40 +76,23 @@ pub(crate) mod version;
 pub(crate) mod work;
 mod zero_rtt;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use hawser_policy::{Sibling, Side, Time};
-use hawser_wire::ConnectionId;
+use hawser_policy::{Sibling, Side};
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 
-use self::ack_frequency::AckFrequencies;
-use self::arrival::EarlyPackets;
-use self::cid_book::CidBook;
 use self::close::CloseState;
-use self::datagrams::DatagramQueue;
-use self::events::EventQueue;
 use self::handshake::Handshake;
-use self::identity::Identity;
 use self::idle::IdleTimer;
-use self::messages::Messages;
-use self::parameters::PeerParameters;
+use self::parts::{Arrival, Ends, Extensions, Observed, Outbox, Shares};
 use self::paths::set::PathSet;
 use self::paths::validation::ValidationPacer;
 use self::policies::Policies;
-use self::receive_times::ReceiveTimes;
 use self::recovery::SentPacket;
-use self::repair::Repair;
-use self::send_log::SendLog;
 use self::server_frames::ServerFrames;
-use self::stats::ConnectionStats;
 use self::streams::Streams;
-use self::trace::tracer::Tracer;
 use self::zero_rtt::ZeroRtt;
-use crate::endpoint::EndpointEvent;
-use crate::receive_memory::Share;
-use crate::send_memory;
 use crate::{EndpointConfig, TransportConfig};
 
 pub use self::api::SetControllerError;
@@ -137,40 +121,25 @@ pub struct Connection {
     transport: Arc<TransportConfig>,
     endpoint: Arc<EndpointConfig>,
     rng: ChaCha8Rng,
+    shares: Shares,
 
     handshake: Handshake,
     zero_rtt: ZeroRtt,
-    paths: PathSet,
-    streams: Streams,
-    datagrams: DatagramQueue,
-    memory: Share,
-    send_memory: send_memory::Share,
-    work: work::Work,
-    messages: Messages,
-    repair: Repair,
-    receive_times: ReceiveTimes,
-    ack_frequencies: AckFrequencies,
-    closing: CloseState,
-    events: EventQueue,
-    endpoint_events: VecDeque<EndpointEvent>,
-    stats: ConnectionStats,
-    tracer: Option<Box<Tracer>>,
-
-    policies: Policies,
-    scratch: Scratch,
-
-    peer: PeerParameters,
-    identity: Identity,
-    cids: CidBook,
     server_frames: ServerFrames,
-    validation_pacer: ValidationPacer,
+    ends: Ends,
+    closing: CloseState,
     idle: IdleTimer,
-    early: EarlyPackets,
-    /// The connection id to which the packet being processed was sent.
-    arrived_on: ConnectionId,
-    last_now: Time,
-    /// First sendings of stream data, if somebody wants to know.
-    send_log: Option<SendLog>,
+
+    paths: PathSet,
+    validation_pacer: ValidationPacer,
+    streams: Streams,
+    extensions: Extensions,
+    policies: Policies,
+
+    arrival: Arrival,
+    outbox: Outbox,
+    observed: Observed,
+    scratch: Scratch,
 }
 
 impl Connection {

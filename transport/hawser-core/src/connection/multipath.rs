@@ -176,7 +176,7 @@ impl Connection {
     /// RFC 9000 section 18.2 and draft-ietf-quic-multipath-21 section 2.1: neither a path may move nor another one be
     /// opened to the address of the handshake if the peer says so.
     fn check_migration(&self, tuple: FourTuple) -> Result<(), PathError> {
-        let forbidden = self.peer.disable_active_migration && tuple.remote == self.identity.remote;
+        let forbidden = self.ends.peer.disable_active_migration && tuple.remote == self.ends.identity.remote;
         if forbidden { Err(PathError::MigrationForbidden) } else { Ok(()) }
     }
 
@@ -228,7 +228,7 @@ impl Connection {
     ) {
         let id = control.id;
         let identity = PathIdentity { path: id, link, remote: tuple.remote, seed: self.next_random() };
-        let max_ack_delay = self.peer.max_ack_delay;
+        let max_ack_delay = self.ends.peer.max_ack_delay;
         let mut recovery = {
             PathRecovery::new(now, &identity, self.policies.controllers(), &self.transport, max_ack_delay)
         };
@@ -236,7 +236,7 @@ impl Connection {
         let mut context = validation_context(now, &self.paths, id, &mut self.validation_pacer);
         let tuples = Tuples::of_new_path(self.side, tuple, address_known, &mut context);
         let mut mtu = MtuDiscovery::new(self.transport.initial_mtu, self.transport.max_mtu);
-        mtu.set_peer_limit(self.peer.max_udp_payload_size);
+        mtu.set_peer_limit(self.ends.peer.max_udp_payload_size);
         let mut path = Path::new(control, tuples, recovery, mtu);
         path.link = link;
         self.paths.insert(path);
@@ -319,7 +319,7 @@ impl Connection {
 
     /// The addresses of a path changed, perhaps.
     fn on_tuple_decision(&mut self, now: Time, id: PathId, decision: TupleDecision) {
-        let changes = &mut self.cids.changes;
+        let changes = &mut self.ends.cids.changes;
         let Some(path) = self.paths.get_mut(id) else { return };
         let cids = &mut path.control.remote_cids;
         let changed = match decision {
@@ -367,13 +367,16 @@ impl Connection {
                     path.mtu.start();
                 }
                 let cids = &mut path.control.remote_cids;
-                let released =
-                    if releases_previous { cids.release_previous(&mut self.cids.changes) } else { Ok(()) };
+                let released = if releases_previous {
+                    cids.release_previous(&mut self.ends.cids.changes)
+                } else {
+                    Ok(())
+                };
                 self.move_path(now, id, LifeEvent::Validated);
                 self.after_cid_change(now, released);
             }
             TupleEvent::FellBack => {
-                let reverted = path.control.remote_cids.revert(&mut self.cids.changes);
+                let reverted = path.control.remote_cids.revert(&mut self.ends.cids.changes);
                 path.mtu.start();
                 self.trace_path(now, id);
                 self.after_cid_change(now, reverted);
@@ -386,11 +389,11 @@ impl Connection {
                 }
             }
             TupleEvent::CandidateFailed => {
-                let discarded = path.control.remote_cids.discard_next(&mut self.cids.changes);
+                let discarded = path.control.remote_cids.discard_next(&mut self.ends.cids.changes);
                 self.after_cid_change(now, discarded);
             }
             TupleEvent::PreviousReleased => {
-                let released = path.control.remote_cids.release_previous(&mut self.cids.changes);
+                let released = path.control.remote_cids.release_previous(&mut self.ends.cids.changes);
                 self.after_cid_change(now, released);
             }
             TupleEvent::Failed { failure, began } if failure.is_doubtful(began, path.heard_at) => {
@@ -463,7 +466,7 @@ impl Connection {
         {
             path.suspect = None;
         }
-        self.events.path(report);
+        self.outbox.events.path(report);
     }
 
     /// Abandons a path, for whatever reason: its data goes elsewhere, and the peer is notified.
@@ -471,11 +474,13 @@ impl Connection {
         let probe_timeout = self.largest_probe_timeout();
         let Some(control) = self.paths.control_mut(id) else { return };
         match event {
-            LifeEvent::AbandonedByPeer => control.on_peer_abandon(now, probe_timeout, &mut self.cids.changes),
-            _ => control.abandon(code, &mut self.cids.changes),
+            LifeEvent::AbandonedByPeer => {
+                control.on_peer_abandon(now, probe_timeout, &mut self.ends.cids.changes)
+            }
+            _ => control.abandon(code, &mut self.ends.cids.changes),
         }
         self.move_path(now, id, event);
-        self.datagrams.on_path_gone(id);
+        self.extensions.datagrams.on_path_gone(id);
         self.release_in_flight(now, id);
         self.sync_cids();
         if event != LifeEvent::AbandonedByPeer {
@@ -581,7 +586,7 @@ impl Connection {
         };
         let was_openable = self.paths.is_openable(id);
         let Some(control) = self.paths.mentioned(id)? else { return Ok(()) };
-        control.remote_cids.on_offer(offer, &mut self.cids.changes)?;
+        control.remote_cids.on_offer(offer, &mut self.ends.cids.changes)?;
         self.sync_cids();
         self.announce_openable(now, id, was_openable);
         Ok(())
@@ -590,7 +595,7 @@ impl Connection {
     /// Tells the path manager when a path id becomes usable.
     fn announce_openable(&mut self, _now: Time, id: PathId, was_openable: bool) {
         if self.side.is_client() && self.handshake.confirmed && !was_openable && self.paths.is_openable(id) {
-            self.events.path(PathEvent::MorePathsAllowed);
+            self.outbox.events.path(PathEvent::MorePathsAllowed);
         }
     }
 
@@ -600,9 +605,9 @@ impl Connection {
         retire: &RetireConnectionId,
     ) -> Result<(), TransportError> {
         let id = retire.path_id.map_or(PathId::ZERO, PathId);
-        let arrived_on = self.arrived_on;
+        let arrived_on = self.arrival.arrived_on;
         let Some(control) = self.paths.mentioned(id)? else { return Ok(()) };
-        control.local_cids.on_retire(retire.sequence_number, &arrived_on, &mut self.cids.changes)?;
+        control.local_cids.on_retire(retire.sequence_number, &arrived_on, &mut self.ends.cids.changes)?;
         self.issue_path_cids();
         self.sync_cids();
         Ok(())
@@ -637,7 +642,7 @@ impl Connection {
 
     /// Issues connection ids for all paths that may come.
     pub(super) fn issue_path_cids(&mut self) {
-        self.paths.issue_cids(&mut self.cids.issuer);
+        self.paths.issue_cids(&mut self.ends.cids.issuer);
         self.sync_cids();
     }
 
@@ -645,19 +650,19 @@ impl Connection {
     pub(super) fn forget_path(&mut self, now: Time, id: PathId) {
         self.move_path(now, id, LifeEvent::PeriodOver);
         self.paths.remove(id);
-        self.messages.on_path_gone(id);
-        self.ack_frequencies.on_path_gone(id);
+        self.extensions.messages.on_path_gone(id);
+        self.extensions.ack_frequencies.on_path_gone(id);
         self.issue_path_cids();
     }
 
     /// Passes changes of connection ids on to the endpoint.
     pub(super) fn sync_cids(&mut self) {
-        self.paths.changes.append(&mut self.cids.changes);
+        self.paths.changes.append(&mut self.ends.cids.changes);
         self.paths.index_changes();
         for change in std::mem::take(&mut self.paths.changes) {
             let paths = &self.paths;
             let remote = |id| paths.get(id).map(|path| path.tuples.current().remote);
-            self.endpoint_events.extend(self.cids.event(change, remote));
+            self.outbox.endpoint_events.extend(self.ends.cids.event(change, remote));
         }
     }
 }

@@ -95,7 +95,7 @@ impl Connection {
 
     /// Everything that congestion control governs, and acknowledgements.
     fn plan_regular(&mut self, now: Time) -> Option<Plan> {
-        if self.repair.has_queued()
+        if self.extensions.repair.has_queued()
             && let Some(path) = self.repair_due(now)
         {
             return Some(Plan::Repair(path));
@@ -133,13 +133,15 @@ impl Connection {
         if let Some(at) = self.paths.iter().position(|path| path.space.received.is_due(now)) {
             return self.policies.choose_return_path(now, &self.paths, at);
         }
-        if self.datagrams.any_bound()
-            && let Some(path) =
-                self.paths.iter().find(|p| self.datagrams.has_bound(p.id) && p.can_send_ack_eliciting())
+        if self.extensions.datagrams.any_bound()
+            && let Some(path) = self
+                .paths
+                .iter()
+                .find(|p| self.extensions.datagrams.has_bound(p.id) && p.can_send_ack_eliciting())
         {
             return Some(path.id);
         }
-        let immediate = self.ack_frequencies.immediate_paths();
+        let immediate = self.extensions.ack_frequencies.immediate_paths();
         if !immediate.is_empty()
             && let Some(path) =
                 self.paths.iter().find(|p| immediate.contains(&p.id) && p.can_send_ack_eliciting())
@@ -153,9 +155,9 @@ impl Connection {
     pub(super) fn has_control(&self) -> bool {
         self.server_frames.are_pending()
             || self.handshake.late_send.has_pending()
-            || self.messages.has_pending()
-            || self.repair.has_recovered()
-            || self.ack_frequencies.has_pending()
+            || self.extensions.messages.has_pending()
+            || self.extensions.repair.has_recovered()
+            || self.extensions.ack_frequencies.has_pending()
             || self.streams.has_pending_control()
             || self.paths.has_pending_control()
     }

@@ -7,6 +7,7 @@ use hawser_wire::frame::{Frame, Repair};
 
 use super::Connection;
 use super::frames::{SentFrame, SentFrames, SentStream};
+use super::parts::{Extensions, Shares};
 use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::paths::set::PathSet;
@@ -21,7 +22,7 @@ fn is_usable(paths: &PathSet, id: PathId) -> bool {
 impl Connection {
     /// The sending half comes and goes with the protection policy.
     pub(super) fn sync_protection(&mut self, now: Time) {
-        if let Some(mut ended) = self.repair.set_protected(self.policies.protects()) {
+        if let Some(mut ended) = self.extensions.repair.set_protected(self.policies.protects()) {
             ended.end(now);
             while let Some(range) = ended.take_released() {
                 self.streams.on_lost(&range, None);
@@ -34,9 +35,13 @@ impl Connection {
     /// The size of packets with data: less than the path allows where a repair symbol must be able to follow, on whatever
     /// path, with a longer header.
     pub(super) fn protected_size(&self, id: PathId, size: usize) -> usize {
-        let is_limited = self.repair.sender.as_ref().is_some_and(|sender| sender.limits_packets(id));
+        let is_limited =
+            self.extensions.repair.sender.as_ref().is_some_and(|sender| sender.limits_packets(id));
         // A datagram of the application may need all the room there is.
-        if !is_limited || self.datagrams.count_for_any() > 0 || self.datagrams.has_bound(id) {
+        if !is_limited
+            || self.extensions.datagrams.count_for_any() > 0
+            || self.extensions.datagrams.has_bound(id)
+        {
             return size;
         }
         let sizes = self.paths.iter().filter(|path| path.life().can_send()).map(|path| path.mtu.current());
@@ -47,7 +52,7 @@ impl Connection {
     #[inline(never)]
     pub(super) fn protect_written(&mut self, now: Time, id: PathId) {
         let longest = self.datagram_room(None).saturating_sub(FRAME_HEADER + MAX_RUN_BYTES);
-        let Connection { repair, streams, policies, paths, .. } = self;
+        let Connection { streams, policies, paths, extensions: Extensions { repair, .. }, .. } = self;
         let Some(sender) = &mut repair.sender else { return };
         while let Some(range) = sender.take_fresh() {
             let subject = Subject { path: id, stream: range.id, frame: streams.frame_of(&range) };
@@ -66,7 +71,7 @@ impl Connection {
     #[inline(never)]
     pub(super) fn repair_due(&mut self, now: Time) -> Option<PathId> {
         let by_scheduler = self.policies.places_repair();
-        let Connection { repair, paths, .. } = self;
+        let Connection { paths, extensions: Extensions { repair, .. }, .. } = self;
         let ready = |path: &&Path| path.can_send_data(now);
         repair.sender.as_mut()?.next_path(
             now,
@@ -87,7 +92,7 @@ impl Connection {
         frames: &mut SentFrames,
     ) -> bool {
         let patience = self.largest_probe_timeout();
-        let Connection { repair, paths, .. } = self;
+        let Connection { paths, extensions: Extensions { repair, .. }, .. } = self;
         let Some(sender) = &mut repair.sender else { return false };
         sender.write_repair(now, id, |id| is_usable(paths, id), patience, w, frames)
     }
@@ -97,7 +102,7 @@ impl Connection {
     /// Whether a lost frame is not to be retransmitted, or not for the time being.
     pub(super) fn hold_back(&mut self, now: Time, frame: &SentFrame) -> bool {
         let patience = self.largest_probe_timeout();
-        let Some(sender) = &mut self.repair.sender else { return false };
+        let Some(sender) = &mut self.extensions.repair.sender else { return false };
         match frame {
             SentFrame::Stream(range) => sender.on_lost(now, range, patience),
             SentFrame::Repair(block) => {
@@ -111,7 +116,7 @@ impl Connection {
     /// Retransmits what was held for long enough, and reports blocks that are settled.
     #[inline]
     pub(super) fn settle_repair(&mut self) {
-        let Some(sender) = &mut self.repair.sender else { return };
+        let Some(sender) = &mut self.extensions.repair.sender else { return };
         while let Some(range) = sender.take_released() {
             self.streams.on_lost(&range, None);
         }
@@ -122,7 +127,7 @@ impl Connection {
 
     /// Blocks end that waited for long enough, and so does the holding back of lost data.
     pub(super) fn on_repair_timeout(&mut self, now: Time) {
-        if let Some(sender) = &mut self.repair.sender {
+        if let Some(sender) = &mut self.extensions.repair.sender {
             sender.on_timeout(now);
             self.settle_repair();
         }
@@ -140,7 +145,9 @@ impl Connection {
         data: Bytes,
     ) -> Result<(), TransportError> {
         self.deliver(id, offset, fin, data.clone())?;
-        let Connection { repair, streams, work, .. } = self;
+        let Connection {
+            streams, extensions: Extensions { repair, .. }, shares: Shares { work, .. }, ..
+        } = self;
         let Some(receiver) = &mut repair.receiver else { return Ok(()) };
         if !receiver.on_data(work, id, offset, &data) {
             return Ok(());
@@ -152,17 +159,17 @@ impl Connection {
     /// PROTECTED, REPAIR and RECOVERED frames.
     #[inline(never)]
     pub(super) fn on_repair_frame(&mut self, now: Time, frame: &Frame<'_>) -> Result<(), TransportError> {
-        if !self.repair.is_negotiated() {
+        if !self.extensions.repair.is_negotiated() {
             return Err(TransportError::protocol_violation("frame of an extension that was not negotiated"));
         }
         match frame {
             Frame::Protected => {
-                self.repair.receiver_mut();
+                self.extensions.repair.receiver_mut();
                 Ok(())
             }
             Frame::Repair(frame) => self.on_repair(frame),
             Frame::Recovered(frame) => {
-                let Connection { repair, streams, .. } = self;
+                let Connection { streams, extensions: Extensions { repair, .. }, .. } = self;
                 if let Some(sender) = &mut repair.sender {
                     sender.on_recovered(now, frame, |range: &SentStream| streams.on_acked(range));
                     self.settle_repair();
@@ -176,7 +183,9 @@ impl Connection {
     }
 
     fn on_repair(&mut self, frame: &Repair<'_>) -> Result<(), TransportError> {
-        let Connection { repair, streams, work, .. } = self;
+        let Connection {
+            streams, extensions: Extensions { repair, .. }, shares: Shares { work, .. }, ..
+        } = self;
         let receiver = repair.receiver_mut();
         if !receiver.admit(work, frame) {
             return Ok(());

@@ -46,16 +46,16 @@ impl Connection {
     /// Takes a UDP datagram that the endpoint routed here.
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
         let Datagram { tuple, ecn, payload, received_at } = datagram;
-        self.stats.datagrams_received += 1;
-        self.stats.bytes_received += payload.len() as u64;
-        if self.work.is_overdrawn(now) {
-            self.stats.datagrams_put_off += 1;
+        self.observed.stats.datagrams_received += 1;
+        self.observed.stats.bytes_received += payload.len() as u64;
+        if self.shares.work.is_overdrawn(now) {
+            self.observed.stats.datagrams_put_off += 1;
             return;
         }
-        let datagram_number = self.stats.datagrams_received;
+        let datagram_number = self.observed.stats.datagrams_received;
         let arrival =
             Arrival { now, tuple, ecn, received_at, datagram_bytes: payload.len(), datagram_number };
-        self.last_now = now;
+        self.arrival.last_now = now;
         self.policies.wake();
         self.handle_coalesced(&arrival, payload, false);
         self.retry_early_packets();
@@ -65,14 +65,14 @@ impl Connection {
     /// Units of work that what arrived has cost so far; eight are about a nanosecond. Drivers give each connection a share of a
     /// pass by it.
     pub fn work_spent(&self) -> u64 {
-        self.work.spent()
+        self.shares.work.spent()
     }
 
     /// Takes the packets of a datagram apart (RFC 9000 section 12.2). `counted`: it was counted when it arrived.
     fn handle_coalesced(&mut self, arrival: &Arrival, mut rest: BytesMut, mut counted: bool) {
         let mut destination = None;
         while !rest.is_empty() {
-            let header = match PartialHeader::decode(&rest, self.identity.local_cid.len()) {
+            let header = match PartialHeader::decode(&rest, self.ends.identity.local_cid.len()) {
                 Ok(PartialHeader::Protected(header)) => header,
                 Ok(PartialHeader::Retry(retry)) => {
                     self.on_retry(&retry, &rest);
@@ -83,7 +83,7 @@ impl Connection {
                     return;
                 }
                 Ok(PartialHeader::UnknownVersion(_)) | Err(_) => {
-                    self.stats.packets_dropped += 1;
+                    self.observed.stats.packets_dropped += 1;
                     return;
                 }
             };
@@ -92,7 +92,7 @@ impl Connection {
             let packet = if whole { std::mem::take(&mut rest) } else { rest.split_to(header.packet_len) };
             // RFC 9000 section 12.2: packets for another connection id than the first one's are not for us.
             if destination.is_some_and(|first| first != header.destination_cid) {
-                self.stats.packets_dropped += 1;
+                self.observed.stats.packets_dropped += 1;
                 continue;
             }
             destination = Some(header.destination_cid);
@@ -102,7 +102,7 @@ impl Connection {
                     self.on_stateless_reset(arrival.now);
                     return;
                 }
-                self.stats.packets_dropped += 1;
+                self.observed.stats.packets_dropped += 1;
                 continue;
             };
             if !counted {
@@ -134,7 +134,7 @@ impl Connection {
     ) {
         // RFC 9287: the fixed bit may be anything once we said so.
         if !header.fixed_bit && !self.transport.grease {
-            self.stats.packets_dropped += 1;
+            self.observed.stats.packets_dropped += 1;
             return;
         }
         if header.sample().is_none() {
@@ -145,7 +145,7 @@ impl Connection {
         if header.packet_type != PacketType::OneRtt
             && !(self.is_acceptable(arrival, space, header) && self.fits_version(space, header, &packet))
         {
-            self.stats.packets_dropped += 1;
+            self.observed.stats.packets_dropped += 1;
             return;
         }
         let has_keys = match is_zero_rtt {
@@ -216,16 +216,16 @@ impl Connection {
     #[cold]
     fn try_version(&mut self, version: Version, header: &ProtectedHeader, packet: &[u8]) -> bool {
         let Some(start) =
-            self.identity.client.as_ref().filter(|_| self.handshake.version.may_become(version))
+            self.ends.identity.client.as_ref().filter(|_| self.handshake.version.may_become(version))
         else {
             return false;
         };
-        let destination = self.identity.retry_source.unwrap_or(self.identity.original_destination);
+        let destination = self.ends.identity.retry_source.unwrap_or(self.ends.identity.original_destination);
         let keys = start.crypto.initial_keys(version, &destination, Side::Client);
         let opens = keys.opens(header, packet, &mut Vec::new());
         if opens {
             self.handshake.switch_version(version, keys);
-            self.trace_version(self.last_now);
+            self.trace_version(self.arrival.last_now);
         }
         opens
     }
@@ -253,21 +253,21 @@ impl Connection {
     #[cold]
     fn keep_early(&mut self, arrival: &Arrival, packet_type: PacketType, space: SpaceId, packet: &[u8]) {
         let length = packet.len();
-        if self.keys_may_come(packet_type, space) && self.early.keep(arrival, packet) {
-            if let Some(tracer) = &mut self.tracer {
+        if self.keys_may_come(packet_type, space) && self.arrival.early.keep(arrival, packet) {
+            if let Some(tracer) = &mut self.observed.tracer {
                 tracer.packet_buffered(arrival.now, space, length);
             }
         } else {
-            self.stats.packets_dropped += 1;
+            self.observed.stats.packets_dropped += 1;
             self.trace_dropped(arrival.now, (Some(space), None), length, "key_unavailable");
         }
     }
 
     fn retry_early_packets(&mut self) {
-        if !self.early.are_ready() {
+        if !self.arrival.early.are_ready() {
             return;
         }
-        for early in self.early.take() {
+        for early in self.arrival.early.take() {
             self.handle_coalesced(&early.arrival, early.packet, true);
         }
     }
@@ -338,10 +338,10 @@ impl Connection {
             self.on_stateless_reset(arrival.now);
             return;
         }
-        self.stats.packets_undecryptable += 1;
+        self.observed.stats.packets_undecryptable += 1;
         self.trace_dropped(arrival.now, (None, None), packet.len(), "decryption_failure");
         let limit = self.handshake.one_rtt.as_ref().map(|keys| keys.integrity_limit());
-        if limit.is_some_and(|limit| self.stats.packets_undecryptable > limit) {
+        if limit.is_some_and(|limit| self.observed.stats.packets_undecryptable > limit) {
             let reason = "too many packets failed authentication";
             self.fail(arrival.now, TransportError::new(crate::Code::AEAD_LIMIT_REACHED, reason));
         }
@@ -396,26 +396,26 @@ impl Connection {
         };
         let Some(received) = self.received_mut(opened.space) else { return Ok(()) };
         if received.contains(opened.number) {
-            self.stats.packets_duplicate += 1;
+            self.observed.stats.packets_duplicate += 1;
             let which = (Some(opened.space), Some(opened.number));
             self.trace_dropped(now, which, opened.packet.len(), "duplicate");
             return Ok(());
         }
-        self.work.earn_packet(opened.packet.len());
+        self.shares.work.earn_packet(opened.packet.len());
         let after_pause = self.note_heard(now, opened);
         self.trace_received(now, || opened.traced(header));
         self.idle.on_received(now);
-        self.arrived_on = header.destination_cid;
+        self.arrival.arrived_on = header.destination_cid;
         let summary =
             self.on_frames(arrival, opened.space, opened.packet_type, &opened.packet, opened.payload.clone());
-        self.work.charge(self.streams.take_work());
-        if !self.work.is_tolerable(now) {
+        self.shares.work.charge(self.streams.take_work());
+        if !self.shares.work.is_tolerable(now) {
             let reason = "what arrives costs more than it is worth, again and again";
             return Err(TransportError::new(crate::Code::INTERNAL_ERROR, reason));
         }
         let summary = summary?;
         if self.streams.take_refused() {
-            self.stats.packets_refused += 1;
+            self.observed.stats.packets_refused += 1;
             return Ok(());
         }
         self.acknowledge_later(arrival, opened.space, opened.number, summary.ack_eliciting);
@@ -491,25 +491,25 @@ impl Connection {
     fn on_retry(&mut self, retry: &Retry<'_>, packet: &[u8]) {
         // RFC 9000 section 17.2.5.2: once, before anything else was received, with a new connection id.
         let usable = self.side == Side::Client
-            && self.identity.retry_source.is_none()
-            && self.identity.server_source.is_none()
+            && self.ends.identity.retry_source.is_none()
+            && self.ends.identity.server_source.is_none()
             // RFC 9369 section 4.1: in the version of what it answers.
             && retry.version == self.handshake.version.current()
-            && retry.source_cid != self.identity.original_destination;
+            && retry.source_cid != self.ends.identity.original_destination;
         let Some(factory) =
-            self.identity.client.as_ref().filter(|_| usable).map(|start| start.crypto.clone())
+            self.ends.identity.client.as_ref().filter(|_| usable).map(|start| start.crypto.clone())
         else {
             return;
         };
-        if !factory.is_valid_retry(retry.version, &self.identity.original_destination, packet) {
-            self.stats.packets_dropped += 1;
+        if !factory.is_valid_retry(retry.version, &self.ends.identity.original_destination, packet) {
+            self.observed.stats.packets_dropped += 1;
             return;
         }
-        if let Some(tracer) = &mut self.tracer {
-            tracer.retry_received(self.last_now, retry.version, &retry.source_cid, packet.len());
+        if let Some(tracer) = &mut self.observed.tracer {
+            tracer.retry_received(self.arrival.last_now, retry.version, &retry.source_cid, packet.len());
         }
-        self.identity.token = retry.token.to_vec();
-        self.identity.retry_source = Some(retry.source_cid);
+        self.ends.identity.token = retry.token.to_vec();
+        self.ends.identity.retry_source = Some(retry.source_cid);
         self.set_handshake_remote_cid(retry.source_cid);
         let keys = factory.initial_keys(retry.version, &retry.source_cid, Side::Client);
         self.restart_initial(keys);
@@ -523,10 +523,10 @@ impl Connection {
     ) {
         // RFC 9000 section 6.2: only as the first answer.
         let first = self.side.is_client()
-            && self.identity.server_source.is_none()
-            && self.identity.retry_source.is_none();
+            && self.ends.identity.server_source.is_none()
+            && self.ends.identity.retry_source.is_none();
         // RFC 8999 section 6: it must come from where our first packet went.
-        let ours = negotiation.source_cid == self.identity.original_destination.as_bytes();
+        let ours = negotiation.source_cid == self.ends.identity.original_destination.as_bytes();
         if !first || !ours {
             return;
         }

@@ -62,11 +62,11 @@ impl Connection {
     /// Keeps first sendings for [`poll_first_send`](Self::poll_first_send) from now on. Poll after each transmit: they
     /// pile up otherwise.
     pub fn log_first_sends(&mut self) {
-        self.send_log.get_or_insert_default();
+        self.observed.send_log.get_or_insert_default();
     }
 
     /// The next range of a stream that was sent for the first time.
     pub fn poll_first_send(&mut self) -> Option<FirstSend> {
-        self.send_log.as_mut()?.sends.pop_front()
+        self.observed.send_log.as_mut()?.sends.pop_front()
     }
 }

@@ -34,7 +34,8 @@ impl Connection {
             return self.closing.deadline();
         }
         let three_pto = self.three_pto();
-        let queued = has_queued(&self.paths, &self.streams, &self.datagrams) || self.repair.has_queued();
+        let queued = has_queued(&self.paths, &self.streams, &self.extensions.datagrams)
+            || self.extensions.repair.has_queued();
         let own = Earliest::NONE
             .or(self.idle.next(three_pto))
             .or(self.keep_alive_deadline())
@@ -42,10 +43,10 @@ impl Connection {
             .or(self.handshake.one_rtt.as_ref().and_then(|keys| keys.expiry()))
             .or(self.zero_rtt.expiry())
             .or(self.paths.next_expiry())
-            .or(self.messages.deadline())
-            .or(self.repair.deadline())
+            .or(self.extensions.messages.deadline())
+            .or(self.extensions.repair.deadline())
             .or(self.streams.next_expiry())
-            .or(self.datagrams.next_expiry())
+            .or(self.extensions.datagrams.next_expiry())
             .or(self.idle.no_path_deadline)
             .or(if self.handshake.has_long_levels() { self.handshake_deadline() } else { None });
         let all = self.paths.iter().fold(own, |first, path| self.path_deadline(first, path, queued));
@@ -72,7 +73,7 @@ impl Connection {
             .or(self.silence_deadline(path))
             .or(path.validation_timeout(MIN_ONE_RTT_ROOM as u64))
             .or(path.mtu.timeout())
-            .or(if queued && !path.is_held_up { recovery.next_release(self.last_now) } else { None })
+            .or(if queued && !path.is_held_up { recovery.next_release(self.arrival.last_now) } else { None })
     }
 
     /// When silence makes a path suspect; only if another one could carry its data.
@@ -95,7 +96,7 @@ impl Connection {
     /// Whether data waits to be sent or acknowledged, so that a link that returns is wanted at once.
     #[inline]
     pub(super) fn awaits_data(&self) -> bool {
-        self.streams.has_unacked() || has_waiting(&self.streams, &self.datagrams)
+        self.streams.has_unacked() || has_waiting(&self.streams, &self.extensions.datagrams)
     }
 
     /// Whether another path than this can carry data.
@@ -163,10 +164,10 @@ impl Connection {
             self.paths.iter_mut().for_each(Path::shrink);
             self.streams.shrink();
             let is_settled = self.paths.iter().all(|path| path.space.sent.ack_eliciting() == 0);
-            self.repair.shrink(now, is_settled);
+            self.extensions.repair.shrink(now, is_settled);
             self.settle_repair();
-            self.events.shrink();
-            self.endpoint_events.shrink_to_fit();
+            self.outbox.events.shrink();
+            self.outbox.endpoint_events.shrink_to_fit();
             self.scratch = Scratch::default();
         } else if !self.idle.is_question_due(now) {
             return;
@@ -176,9 +177,12 @@ impl Connection {
 
     /// Grows when stream data or repair symbols leave, arrive or are acknowledged.
     fn data_moved(&self) -> u64 {
-        let (sent, arrived) =
-            (self.stats.stream_bytes_sent + self.stats.stream_bytes_retransmitted, self.streams.arrived());
-        let repair_symbols = self.repair.receiver.as_ref().map_or(0, |receiver| receiver.counts().received);
+        let (sent, arrived) = (
+            self.observed.stats.stream_bytes_sent + self.observed.stats.stream_bytes_retransmitted,
+            self.streams.arrived(),
+        );
+        let repair_symbols =
+            self.extensions.repair.receiver.as_ref().map_or(0, |receiver| receiver.counts().received);
         sent + self.streams.acked_bytes() + arrived.new + arrived.duplicate + repair_symbols
     }
 
@@ -211,11 +215,11 @@ impl Connection {
 
     /// A timer expired; harmless if called early.
     pub fn handle_timeout(&mut self, now: Time) {
-        self.last_now = now;
+        self.arrival.last_now = now;
         if !self.closing.is_open() {
             if self.closing.on_timeout(now) {
                 self.trace_state_change(now, "closed");
-                self.endpoint_events.push_back(EndpointEvent::Drained);
+                self.outbox.endpoint_events.push_back(EndpointEvent::Drained);
             }
             return;
         }
@@ -231,7 +235,7 @@ impl Connection {
         self.on_keep_alive(now);
         self.on_idle(now);
         self.streams.expire(now);
-        self.datagrams.expire(now);
+        self.extensions.datagrams.expire(now);
         if let Some(keys) = &mut self.handshake.one_rtt {
             keys.discard_expired(now);
         }
@@ -239,7 +243,7 @@ impl Connection {
         while let Some(id) = self.paths.expired(now) {
             self.forget_path(now, id);
         }
-        self.messages.on_timeout(now);
+        self.extensions.messages.on_timeout(now);
         self.on_repair_timeout(now);
         for space in [SpaceId::Initial, SpaceId::Handshake] {
             self.on_long_timeout(now, space);
@@ -425,7 +429,7 @@ impl Connection {
     /// everything arrives in the end. The oldest is wanted most, but one of the probes is left to what waits already,
     /// which no acknowledgement may ever make room for in the window. Later probes go alone and take turns with that.
     fn probe_with_data(&mut self, id: PathId) {
-        let waiting = has_waiting(&self.streams, &self.datagrams);
+        let waiting = has_waiting(&self.streams, &self.extensions.datagrams);
         let Some(path) = self.paths.get_mut(id) else { return };
         let count = path.recovery.pto_count();
         path.probes = if count <= PAIRED_PROBES { PROBES_PER_TIMEOUT } else { 1 };
@@ -442,8 +446,8 @@ impl Connection {
     pub(super) fn terminate(&mut self, now: Time, error: ConnectionError) {
         self.trace_closed(now, &error, "closed");
         self.closing = super::close::CloseState::Drained;
-        self.events.close(error);
-        self.endpoint_events.push_back(EndpointEvent::Drained);
+        self.outbox.events.close(error);
+        self.outbox.endpoint_events.push_back(EndpointEvent::Drained);
     }
 }
 

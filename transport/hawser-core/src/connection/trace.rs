@@ -59,12 +59,12 @@ impl Connection {
     ///
     /// Contains addresses and connection ids, but no keys, no tokens and no application data.
     pub fn set_qlog(&mut self, writer: Box<dyn Write + Send>, title: &str) {
-        let now = self.last_now;
+        let now = self.arrival.last_now;
         let origin = self.endpoint.unix_time_at_origin;
         let header = Header {
             title,
             side: self.side,
-            original_destination: self.identity.original_destination,
+            original_destination: self.ends.identity.original_destination,
             began: (origin > Duration::ZERO).then(|| origin + now.since(Time::ZERO)),
         };
         let mut tracer = Tracer::new(writer, now, &header);
@@ -76,19 +76,19 @@ impl Connection {
         for path in self.paths.iter() {
             tracer.path_found(now, path);
         }
-        self.tracer = Some(Box::new(tracer));
+        self.observed.tracer = Some(Box::new(tracer));
     }
 
     /// Why the trace ended early, if it did.
     pub fn qlog_error(&self) -> Option<io::ErrorKind> {
-        self.tracer.as_ref().and_then(|tracer| tracer.error())
+        self.observed.tracer.as_ref().and_then(|tracer| tracer.error())
     }
 
     /// Begins a trace if the configuration wants one.
     pub(super) fn open_qlog(&mut self) {
         let Some(factory) = self.transport.qlog.clone() else { return };
         let about =
-            QlogConnection { side: self.side, original_destination: self.identity.original_destination };
+            QlogConnection { side: self.side, original_destination: self.ends.identity.original_destination };
         if let Some(writer) = factory(&about) {
             self.set_qlog(writer, "hawser");
         }
@@ -97,10 +97,10 @@ impl Connection {
     /// A packet was opened.
     #[inline]
     pub(super) fn trace_received<'a>(&mut self, now: Time, packet: impl FnOnce() -> TracedPacket<'a>) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             let packet = packet();
             let exponent =
-                if packet.space.level() == Level::OneRtt { self.peer.ack_delay_exponent } else { 3 };
+                if packet.space.level() == Level::OneRtt { self.ends.peer.ack_delay_exponent } else { 3 };
             tracer.packet_received(now, &packet, exponent);
         }
     }
@@ -114,7 +114,7 @@ impl Connection {
         length: usize,
         trigger: &str,
     ) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             tracer.packet_dropped(now, packet, length, trigger);
         }
     }
@@ -128,14 +128,14 @@ impl Connection {
         acked: &[SentPacket],
         lost: &[SentPacket],
     ) {
-        if self.tracer.is_some() {
+        if self.observed.tracer.is_some() {
             self.write_settled(now, space, acked, lost);
         }
     }
 
     #[inline(never)]
     fn write_settled(&mut self, now: Time, space: SpaceId, acked: &[SentPacket], lost: &[SentPacket]) {
-        let Some(tracer) = &mut self.tracer else { return };
+        let Some(tracer) = &mut self.observed.tracer else { return };
         tracer.packets_acked(now, space, acked);
         let path = self.paths.get(space.path());
         for packet in lost {
@@ -152,7 +152,7 @@ impl Connection {
     /// A path may look different now: addresses, datagram size, window, bytes in flight.
     #[inline]
     pub(super) fn trace_path(&mut self, now: Time, id: PathId) {
-        if let Some(tracer) = &mut self.tracer
+        if let Some(tracer) = &mut self.observed.tracer
             && let Some(path) = self.paths.get(id)
         {
             tracer.path_changed(now, path);
@@ -162,7 +162,7 @@ impl Connection {
     /// All paths may look different now.
     #[inline]
     pub(super) fn trace_paths(&mut self, now: Time) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             self.paths.iter().for_each(|path| tracer.path_changed(now, path));
             self.trace_stream_bytes(now, false);
         }
@@ -170,7 +170,7 @@ impl Connection {
 
     fn trace_stream_bytes(&mut self, now: Time, is_end: bool) {
         let stats = self.stats();
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             tracer.stream_bytes(now, &stats, is_end);
         }
     }
@@ -178,28 +178,28 @@ impl Connection {
     /// A path's life went on.
     #[inline]
     pub(super) fn trace_move(&mut self, now: Time, id: PathId, moved: Move, event: LifeEvent) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             tracer.path_moved(now, id, moved, event);
         }
     }
 
     /// The peer's transport parameters arrived.
     pub(super) fn trace_peer_parameters(&mut self, parameters: &TransportParameters) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.parameters(self.last_now, "remote", parameters);
+        if let Some(tracer) = &mut self.observed.tracer {
+            tracer.parameters(self.arrival.last_now, "remote", parameters);
         }
     }
 
     /// The version of the connection is another one now.
     pub(super) fn trace_version(&mut self, now: Time) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             tracer.version(now, self.handshake.version.ours(), self.handshake.version.current());
         }
     }
 
     /// TLS moved on.
     pub(super) fn trace_progress(&mut self, now: Time, progress: Progress) {
-        let Some(tracer) = &mut self.tracer else { return };
+        let Some(tracer) = &mut self.observed.tracer else { return };
         if progress.decided && self.handshake.version.current() != self.handshake.version.original() {
             tracer.version(now, self.handshake.version.ours(), self.handshake.version.current());
         }
@@ -222,29 +222,29 @@ impl Connection {
 
     /// The handshake is confirmed, or the connection is in one of the states of its end.
     pub(super) fn trace_state_change(&mut self, now: Time, state: &'static str) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             tracer.state(now, state);
         }
     }
 
     /// The keys of a level were discarded.
     pub(super) fn trace_keys_discarded(&mut self, level: &str) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.keys_discarded(self.last_now, level);
+        if let Some(tracer) = &mut self.observed.tracer {
+            tracer.keys_discarded(self.arrival.last_now, level);
         }
     }
 
     /// The next key phase began.
     pub(super) fn trace_key_update(&mut self, now: Time, trigger: &str) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.keys(now, "1rtt", Some(self.stats.key_updates), trigger);
+        if let Some(tracer) = &mut self.observed.tracer {
+            tracer.keys(now, "1rtt", Some(self.observed.stats.key_updates), trigger);
         }
     }
 
     /// We closed.
     pub(super) fn trace_closed_locally(&mut self, now: Time, reason: &CloseReason) {
         self.trace_stream_bytes(now, true);
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             tracer.closed_locally(now, reason);
             tracer.state(now, "closing");
             tracer.flush();
@@ -254,7 +254,7 @@ impl Connection {
     /// The connection ended for a reason that is not local; `state` is where that leaves it.
     pub(super) fn trace_closed(&mut self, now: Time, error: &ConnectionError, state: &'static str) {
         self.trace_stream_bytes(now, true);
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             tracer.closed(now, error);
             tracer.state(now, state);
             tracer.flush();
@@ -277,16 +277,16 @@ impl Connection {
 
     /// Our transport parameters, made once more from what they were made of.
     fn our_parameters(&self) -> TransportParameters {
-        let initial_source = self.identity.local_cid;
+        let initial_source = self.ends.identity.local_cid;
         let cids = match self.side {
             Side::Client => OurHandshakeCids::Client { initial_source },
             Side::Server => OurHandshakeCids::Server {
                 initial_source,
-                reset_token: self.cids.issuer.token(&initial_source),
-                original_destination: self.identity.original_destination,
-                retry_source: self.identity.retry_source,
+                reset_token: self.ends.cids.issuer.token(&initial_source),
+                original_destination: self.ends.identity.original_destination,
+                retry_source: self.ends.identity.retry_source,
                 preferred: None,
-                is_routable: self.cids.issuer.is_routable(&initial_source),
+                is_routable: self.ends.cids.issuer.is_routable(&initial_source),
             },
         };
         local_parameters(&self.transport, &self.endpoint, &cids)

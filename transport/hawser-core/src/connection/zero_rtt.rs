@@ -136,7 +136,7 @@ impl Connection {
         };
         let limits = RememberedLimits::of(&remembered);
         self.streams.set_peer_limits(&limits.to_parameters());
-        self.datagrams.set_peer_max_frame_size(remembered.max_datagram_frame_size);
+        self.extensions.datagrams.set_peer_max_frame_size(remembered.max_datagram_frame_size);
         if let Some(path) = self.paths.get_mut(PathId::ZERO) {
             path.mtu.set_peer_limit(remembered.max_udp_payload_size);
         }
@@ -268,7 +268,7 @@ impl Connection {
     ) -> Option<usize> {
         let tag_length = self.zero_rtt.keys()?.packet.tag_length();
         let destination_cid = self.paths.remote_cid(id, None)?;
-        let source_cid = self.identity.local_cid;
+        let source_cid = self.ends.identity.local_cid;
         let random = self.next_random();
         let path = self.paths.get_mut(id)?;
         let tuple_generation = path.tuples.generation();
@@ -291,7 +291,7 @@ impl Connection {
         encoded.finish(&mut w, tag_length).ok()?;
         let length = w.position() + tag_length;
         let packet = &mut out[..length];
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.observed.tracer {
             let payload = &packet[encoded.payload_offset..length - tag_length];
             let (space, destination, long) =
                 (SpaceId::Path(id), destination_cid, Some((version, source_cid)));
@@ -331,7 +331,7 @@ impl Connection {
         self.streams.write_control(w, frames);
         // A datagram that only a short header leaves room for waits for 1-RTT packets.
         let room = self.datagram_room(Some(id));
-        self.datagrams.write(w, id, room);
+        self.extensions.datagrams.write(w, id, room);
         if contents.data.is_some() {
             self.write_early_data(id, w, frames);
         }

@@ -137,7 +137,7 @@ fn who_may_not_migrate_is_told() {
         pair.server().migrate_path(now, PathId::ZERO, at_server(client_address(3))),
         Err(PathError::NotClient)
     );
-    pair.client().peer.disable_active_migration = true;
+    pair.client().ends.peer.disable_active_migration = true;
     assert_eq!(pair.client().migrate_path(now, PathId::ZERO, tuple), Err(PathError::MigrationForbidden));
     assert_eq!(
         pair.client().open_path(now, tuple, PathStatus::Available, None),

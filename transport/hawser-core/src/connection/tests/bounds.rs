@@ -83,7 +83,7 @@ const BYTES: usize = 20_000_000;
 fn upload(limit: u64, reads: bool) -> (u64, Option<ConnectionError>, usize) {
     let mut pair = Pair::connected(Settings::default());
     let memory = ReceiveMemory::new(limit);
-    pair.server().memory = memory.join(None);
+    pair.server().shares.memory = memory.join(None);
     let id = pair.client().open_stream(false).unwrap();
     let (mut written, mut read, mut most) = (0, 0, 0);
     for _ in 0..300 {
@@ -128,7 +128,8 @@ fn an_upload_goes_on_while_another_source_fills_the_memory() {
     let mut pairs: Vec<_> = (0..=CROWD)
         .map(|index| {
             let mut pair = Pair::connected(Settings::default());
-            pair.server().memory = memory.join(Some([192, 0, 2, if index == 0 { 1 } else { 2 }].into()));
+            pair.server().shares.memory =
+                memory.join(Some([192, 0, 2, if index == 0 { 1 } else { 2 }].into()));
             let id = pair.client().open_stream(false).unwrap();
             (pair, id, 0)
         })

@@ -91,7 +91,7 @@ impl Connection {
         oddities: &Oddities,
     ) -> Vec<u8> {
         let destination_cid = self.paths.remote_cid(PathId::ZERO, None).unwrap();
-        let source_cid = from.unwrap_or(self.identity.local_cid);
+        let source_cid = from.unwrap_or(self.ends.identity.local_cid);
         let random = self.next_random();
         let version = self.handshake.version.current();
         let long = self.handshake.long_level(level).unwrap();

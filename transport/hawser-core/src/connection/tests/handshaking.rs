@@ -211,10 +211,10 @@ fn a_retry_is_followed_once() {
     let mut pair = Pair::new(Settings { always_retry: true, ..Settings::default() });
     pair.run(Duration::from_millis(25));
     let retry = pair.sent.iter().find(|sent| is_retry(sent)).expect("a Retry").payload.clone();
-    let source = pair.client().identity.retry_source;
+    let source = pair.client().ends.identity.retry_source;
     assert!(source.is_some());
     pair.receive(Side::Client, from(client_address(0)), &retry);
-    assert_eq!(pair.client().identity.retry_source, source);
+    assert_eq!(pair.client().ends.identity.retry_source, source);
     pair.run(Duration::from_secs(1));
     assert_eq!(pair.sent.iter().filter(|sent| is_retry(sent)).count(), 1);
     assert!(pair.client.events.contains(&Event::HandshakeConfirmed));
@@ -226,7 +226,7 @@ fn only_a_fitting_version_negotiation_is_believed() {
     let negotiation = |pair: &mut Pair, source: ConnectionId, versions: &[u32]| {
         let mut bytes = vec![0; 100];
         let mut w = Writer::new(&mut bytes);
-        let ours = pair.client().identity.local_cid;
+        let ours = pair.client().ends.identity.local_cid;
         write_version_negotiation(&mut w, source.as_bytes(), ours.as_bytes(), versions, 0).unwrap();
         let length = w.position();
         pair.receive(Side::Client, from(client_address(0)), &bytes[..length]);
@@ -235,7 +235,7 @@ fn only_a_fitting_version_negotiation_is_believed() {
     };
     let mut pair = Pair::new(Settings::default());
     let (original, stranger) =
-        (pair.client().identity.original_destination, ConnectionId::new(&[9; 8]).unwrap());
+        (pair.client().ends.identity.original_destination, ConnectionId::new(&[9; 8]).unwrap());
     assert_eq!(negotiation(&mut pair, original, &[0x0a1a_2a3a, 1]), None, "it offers what we speak");
     assert_eq!(negotiation(&mut pair, stranger, &[0x0a1a_2a3a]), None, "from somebody else");
     let ended =
@@ -243,7 +243,7 @@ fn only_a_fitting_version_negotiation_is_believed() {
     assert_eq!(negotiation(&mut pair, original, &[0x0a1a_2a3a]), ended);
 
     let mut pair = Pair::new(Settings::default());
-    let original = pair.client().identity.original_destination;
+    let original = pair.client().ends.identity.original_destination;
     pair.run(Duration::from_millis(25));
     assert_eq!(negotiation(&mut pair, original, &[0x0a1a_2a3a]), None, "the server has answered already");
 }

@@ -48,7 +48,7 @@ fn a_client_goes_to_the_preferred_address_once_the_handshake_is_confirmed() {
     assert!(by_server.into_iter().all(|sent| sent.tuple.local == preferred()));
     // Its connection id is in use there; that of the handshake was retired.
     let used = pair.client().paths.remote_cid(PathId::ZERO, None).unwrap();
-    assert_ne!(Some(used), pair.client().identity.server_source);
+    assert_ne!(Some(used), pair.client().ends.identity.server_source);
     assert_eq!(pair.server().stats().packets_dropped, 0);
 }
 
@@ -85,7 +85,7 @@ fn disable_active_migration_does_not_forbid_the_preferred_address() {
         pair.run(Duration::from_millis(1));
     }
     assert!(!pair.client.events.contains(&Event::HandshakeConfirmed));
-    pair.client().peer.disable_active_migration = true;
+    pair.client().ends.peer.disable_active_migration = true;
     pair.run(Duration::from_millis(300));
     let [client, _] = tuples(&mut pair);
     assert_eq!(client.remote, preferred());

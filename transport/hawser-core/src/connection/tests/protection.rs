@@ -467,7 +467,7 @@ fn a_peer_without_erasure_codes_never_sees_any() {
     both.server.features = [FeatureId(feature::ERASURE_CODES)].into_iter().collect();
     let mut pair = Pair::connected(both);
     pair.lose = five_percent::<0>;
-    assert!(pair.client().repair.sender.is_none());
+    assert!(pair.client().extensions.repair.sender.is_none());
     let off = transfer(pair, 200_000, 20_000, Duration::from_millis(4));
     assert_eq!(off.client.repair_symbols_sent, 0);
 }

@@ -127,7 +127,7 @@ fn floods_of_repair_symbols() {
         pair.inject(Side::Client, PathId::ZERO, &repair(block % 700, block as u32, &sources, &[7; 1_000]));
         if block % 50 == 0 {
             pair.run(Duration::from_millis(1));
-            let held = pair.server().repair.memory();
+            let held = pair.server().extensions.repair.memory();
             assert!(held < 500_000, "{held} bytes after {block} frames");
         }
     }

@@ -357,7 +357,10 @@ fn assert_not_stalled(pair: &mut Pair) {
     let now = pair.now;
     let client = pair.client();
     let could_send = client.paths.iter().any(|path| path.can_send_data(now));
-    if client.is_closed() || !could_send || !has_queued(&client.paths, &client.streams, &client.datagrams) {
+    if client.is_closed()
+        || !could_send
+        || !has_queued(&client.paths, &client.streams, &client.extensions.datagrams)
+    {
         return;
     }
     let patience = client.largest_probe_timeout() * 2 + Duration::from_millis(1);

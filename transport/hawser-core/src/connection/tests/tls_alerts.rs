@@ -92,7 +92,7 @@ fn client_hello(client: &RustlsClient, extension: [u8; 2], parameters: &[u8]) ->
 
 /// A client's transport parameters: its source connection id, as it has to be, and something more.
 fn parameters(pair: &mut Pair, more: &[u8]) -> Vec<u8> {
-    let source = pair.client().identity.local_cid;
+    let source = pair.client().ends.identity.local_cid;
     let source = source.as_bytes();
     [&[0x0f, u8::try_from(source.len()).unwrap()], source, more].concat()
 }

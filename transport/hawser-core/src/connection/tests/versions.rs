@@ -147,7 +147,7 @@ fn without_a_common_version_there_is_no_connection() {
 
 /// A Version Negotiation packet for the client's first Initial.
 fn negotiation(pair: &mut Pair, versions: &[u32]) -> Vec<u8> {
-    let identity = &pair.client().identity;
+    let identity = &pair.client().ends.identity;
     let (ours, original) = (identity.local_cid, identity.original_destination);
     let mut bytes = vec![0; 100];
     let mut w = Writer::new(&mut bytes);
@@ -190,7 +190,7 @@ fn version_negotiation_is_followed_once_and_never_back() {
     assert!(pair.client.events.contains(&Event::HandshakeConfirmed));
     assert_eq!(pair.client().version(), Version::V1);
     // Servers take none at all.
-    let id = pair.server().identity.local_cid;
+    let id = pair.server().ends.identity.local_cid;
     let mut bytes = [0; 100];
     let mut w = Writer::new(&mut bytes);
     write_version_negotiation(&mut w, &[1; 8], id.as_bytes(), &[Version::V2.number()], 0).unwrap();
@@ -204,7 +204,7 @@ fn version_negotiation_is_followed_once_and_never_back() {
 #[test]
 fn a_forged_initial_of_another_version_does_not_go_unnoticed() {
     let mut pair = Pair::new(settings("1,2", "1,2"));
-    let first = pair.client().identity.original_destination;
+    let first = pair.client().ends.identity.original_destination;
     pair.run(Duration::from_millis(5));
     let forged = initial_in(&mut pair, Version::V2, first);
     pair.receive(Side::Client, from(client_address(0)), &forged);
@@ -220,7 +220,7 @@ fn initial_in(pair: &mut Pair, version: Version, original: ConnectionId) -> Vec<
     use crate::crypto::ServerFactory;
     use crate::crypto::null::NullServer;
 
-    let destination_cid = pair.client().identity.local_cid;
+    let destination_cid = pair.client().ends.identity.local_cid;
     let source_cid = ConnectionId::new(&[9; 8]).unwrap();
     let packet_type = LongPacketType::Initial { token: &[] };
     let mut packet = vec![0; 1_200];
@@ -245,7 +245,7 @@ fn a_retry_comes_in_the_version_of_the_client() {
         let mut pair = Pair::new(Settings { always_retry: true, ..settings(client, "1,2") });
         pair.run(Duration::from_secs(1));
         assert!(pair.client.events.contains(&Event::HandshakeConfirmed), "{:?}", pair.client.events);
-        assert!(pair.client().identity.retry_source.is_some());
+        assert!(pair.client().ends.identity.retry_source.is_some());
         let by_server = packets(&pair, Side::Server);
         assert_eq!(by_server[0], (PacketType::Retry, Some(first)));
         assert!(by_server[1..].iter().all(|(_, version)| *version == Some(expected)), "{by_server:?}");
@@ -258,7 +258,7 @@ fn a_retry_comes_in_the_version_of_the_client() {
 #[test]
 fn other_versions_are_dropped_once_it_is_settled() {
     let mut pair = Pair::new(settings("1,2", "1,2"));
-    let first = pair.client().identity.original_destination;
+    let first = pair.client().ends.identity.original_destination;
     pair.run(Duration::from_millis(15));
     pair.run(Duration::from_millis(6));
     assert!(pair.client().handshake.handshake.is_some(), "the server's flight is there");

@@ -357,8 +357,8 @@ fn a_client_with_nothing_but_0_rtt_outstanding_keeps_the_handshake_going() {
 fn forge(pair: &mut Pair, number: u64, frames: &[Frame<'_>]) -> Vec<u8> {
     let client = pair.client.connection.as_ref().unwrap();
     let keys = client.zero_rtt.keys().unwrap();
-    let destination_cid = client.identity.original_destination;
-    let source_cid = client.identity.local_cid;
+    let destination_cid = client.ends.identity.original_destination;
+    let source_cid = client.ends.identity.local_cid;
     let mut packet = vec![0; 1_200];
     let mut w = Writer::new(&mut packet[..1_184]);
     let version = client.handshake.version.original();

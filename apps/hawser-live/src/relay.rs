@@ -1,0 +1,360 @@
+//! `hawser live relay`: from publishers to players.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hawser_media::broadcast::wire::Delivery;
+
+use super::hub::{Hub, Next};
+use super::players::{Access, Listed, serve_http};
+use super::protocol::{self, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request};
+use super::publish::SUCCESSOR;
+use super::record::Recorder;
+use super::status::Status;
+use super::transport::{ReceiveError, UnitReceiver, UnitSender};
+use super::{ControlOptions, Relay, key_digest as digest};
+use hawser::{Connection, Endpoint, Identity, Registry, ServerConfig};
+use hawser_command::address::listen_tcp;
+use hawser_command::environment::variable;
+use hawser_command::exit::Failure;
+use hawser_command::hangup::{Hangup, reload};
+use hawser_command::interrupt::Interrupt;
+use hawser_command::output::Output;
+use hawser_command::paths::{Flow, PathTable};
+use hawser_command::report::Channel;
+use hawser_command::server::{identity, listen, suggested_host};
+use hawser_command::sources::Sources;
+
+/// Publishers and players at the same time.
+const MAX_CONNECTIONS: usize = 1024;
+
+/// One stream, under its keys.
+struct Stream {
+    publish_key: [u8; 32],
+    view_key: [u8; 32],
+    hub: Arc<Hub>,
+    status: Arc<Status>,
+    /// The connection of its publisher.
+    publisher: Mutex<Option<Connection>>,
+}
+
+/// What the tasks of a relay share.
+struct Shared {
+    endpoint: Endpoint,
+    streams: Vec<Stream>,
+    delivery: Delivery,
+    /// After which a frame is late to the policies.
+    deadline: Option<Duration>,
+    output: Output,
+}
+
+/// Relays until Ctrl-C.
+pub(super) async fn run(
+    arguments: Relay,
+    registry: &Arc<Registry>,
+    output: Output,
+    interrupt: Interrupt,
+) -> Result<(), Failure> {
+    let identity = identity_of(&arguments)?;
+    let sources = Sources::new(MAX_CONNECTIONS);
+    let config = configuration(&arguments, &sources, registry, &identity)?;
+    let mut hangup = Hangup::listen()?;
+    arguments.allowed_schedulers.check(registry)?;
+    let builder = || {
+        let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
+        arguments.allowed_schedulers.apply(builder)
+    };
+    let endpoint = listen(builder, &identity, arguments.listen, super::DEFAULT_PORT, &[])?;
+    let keys = keys(&arguments)?;
+    let streams = keys.iter().map(|keys| {
+        let hub = Hub::new(arguments.delivery.buffer(super::PLAY_BUFFER));
+        Stream {
+            publish_key: digest(&keys.publish),
+            view_key: digest(&keys.view),
+            status: Status::new("relay", Flow::Received, hub.clone(), output),
+            hub,
+            publisher: Mutex::new(None),
+        }
+    });
+    let shared = Arc::new(Shared {
+        streams: streams.collect(),
+        endpoint: endpoint.clone(),
+        delivery: arguments.delivery.delivery(),
+        deadline: arguments.delivery.deadline,
+        output,
+    });
+    let options: ControlOptions = arguments.control.clone().into();
+    let (control, mut interrupt) = options.start("live relay", &interrupt, output).await?;
+    control.attach(&endpoint);
+    shared.streams.iter().for_each(|stream| stream.status.show(&control));
+    let http = start_http(&arguments, &keys, &shared).await?;
+    let recording = start_recording(&arguments, &shared)?;
+    announce(&arguments, &keys, &endpoint, &identity, http, output)?;
+    let telling: Vec<_> = shared
+        .streams
+        .iter()
+        .map(|stream| tokio::spawn(stream.status.clone().tell(arguments.interval)))
+        .collect();
+    loop {
+        let waiting = tokio::select! {
+            waiting = sources.accept(&endpoint) => waiting,
+            () = interrupt.raised() => break,
+            () = hangup.raised() => {
+                let config = identity_of(&arguments)
+                    .and_then(|identity| configuration(&arguments, &sources, registry, &identity));
+                reload(&endpoint, output, config);
+                continue;
+            }
+        };
+        let Some(waiting) = waiting else { break };
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            if let Some(client) = waiting.connect(CODE_REFUSED).await {
+                serve(&shared, client.connection.clone(), client.remote).await;
+            }
+        });
+    }
+    telling.iter().chain(&recording).for_each(tokio::task::JoinHandle::abort);
+    shared.streams.iter().for_each(|stream| stream.status.report(None));
+    endpoint.close(CODE_DONE, b"the relay stops");
+    let _ = tokio::time::timeout(Duration::from_millis(500), endpoint.wait_idle()).await;
+    Ok(())
+}
+
+fn identity_of(arguments: &Relay) -> Result<Identity, Failure> {
+    identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())
+}
+
+/// The configuration of the endpoint. Made again when the certificate changes.
+fn configuration(
+    arguments: &Relay,
+    sources: &Sources,
+    registry: &Registry,
+    identity: &Identity,
+) -> Result<ServerConfig, Failure> {
+    let config = ServerConfig::builder(identity.clone());
+    Ok(sources.server(arguments.transport.server(registry, config, &super::PROFILE)?).build()?)
+}
+
+/// The keys that are given, or random ones.
+fn keys(arguments: &Relay) -> Result<Vec<Keys>, Failure> {
+    let Some(path) = &arguments.keys_file else {
+        if !arguments.keys.is_empty() {
+            return Ok(arguments.keys.clone());
+        }
+        let wrong = |error| Failure::usage(format!("{}: {error}", super::KEY_VARIABLE));
+        return Ok(match variable(super::KEY_VARIABLE)? {
+            Some(text) => vec![Keys::parse(text.trim()).map_err(wrong)?],
+            None => vec![Keys::random()],
+        });
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let keys: Result<Vec<Keys>, String> = lines.map(Keys::parse).collect();
+    let wrong = |error: String| Failure::usage(format!("{}: {error}", path.display()));
+    match keys.map_err(wrong)? {
+        keys if keys.is_empty() => Err(wrong("there is no key in it".to_owned())),
+        keys => Ok(keys),
+    }
+}
+
+/// The keys of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Keys {
+    publish: String,
+    view: String,
+}
+
+impl Keys {
+    /// `KEY` or `KEY=VIEWKEY`.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let (publish, view) = text.split_once('=').unwrap_or((text, text));
+        Ok(Keys { publish: super::parse_key(publish)?, view: super::parse_key(view)? })
+    }
+
+    fn random() -> Self {
+        let half = || format!("{:016x}", rand::random::<u64>());
+        Keys { publish: half(), view: half() }
+    }
+}
+
+/// Begins to record all streams, if asked to.
+fn start_recording(arguments: &Relay, shared: &Shared) -> Result<Vec<tokio::task::JoinHandle<()>>, Failure> {
+    let Some(folder) = &arguments.record else { return Ok(Vec::new()) };
+    std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
+    let recorders = shared.streams.iter().enumerate().map(|(at, stream)| {
+        // Keys are secret, so that they name no files.
+        let name = (at + 1).to_string();
+        let recorder = Recorder { folder: folder.clone(), name, output: shared.output };
+        tokio::spawn(recorder.run(stream.hub.clone()))
+    });
+    Ok(recorders.collect())
+}
+
+async fn start_http(
+    arguments: &Relay,
+    keys: &[Keys],
+    shared: &Arc<Shared>,
+) -> Result<Option<SocketAddr>, Failure> {
+    let Some(address) = arguments.http else { return Ok(None) };
+    let listener = listen_tcp(address).await?;
+    let address = listener.local_addr().unwrap_or(address);
+    let listed = keys
+        .iter()
+        .zip(&shared.streams)
+        .map(|(keys, stream)| Listed::new(keys.view.clone(), stream.hub.clone(), stream.status.clone()));
+    let access = Access { is_private: false, origin: arguments.allow_origin.clone() };
+    tokio::spawn(serve_http(listener, listed.collect(), access));
+    Ok(Some(address))
+}
+
+/// Says where the relay is and how to reach it.
+fn announce(
+    arguments: &Relay,
+    keys: &[Keys],
+    endpoint: &Endpoint,
+    identity: &Identity,
+    http: Option<SocketAddr>,
+    output: Output,
+) -> Result<(), Failure> {
+    let pin = identity.pin()?;
+    let port = endpoint.listening().first().map_or(0, SocketAddr::port);
+    let host = suggested_host(endpoint.listening());
+    let host = if arguments.cert.is_some() { "NAME".to_owned() } else { host.to_string() };
+    if output.json {
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|keys| serde_json::json!({ "publish": keys.publish, "view": keys.view }))
+            .collect();
+        let http = http.map(|http| http.to_string());
+        Channel::Stdout
+            .print(&serde_json::json!({ "port": port, "pin": pin.to_string(), "keys": keys, "http": http }));
+    }
+    output.remark(format_args!("hawser: relaying on UDP port {port}"));
+    let trust = if arguments.cert.is_some() { String::new() } else { format!(" --pin '{pin}'") };
+    let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    for keys in keys {
+        output.remark(format_args!("  hawser live publish {address}{trust} --key {}", keys.publish));
+        output.remark(format_args!("  hawser live play {address}{trust} --key {}", keys.view));
+        if let Some(http) = http {
+            output.remark(format_args!(
+                "  in a browser: http://{http}/{}   (.m3u8, .ts, .flv for others)",
+                keys.view
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// One connection, until it ends.
+async fn serve(shared: &Shared, connection: Connection, remote: SocketAddr) {
+    let hello = async {
+        let (send, mut receive) = connection.accept_bi().await?;
+        let request = protocol::read::<Request>(&mut receive).await?;
+        Ok::<_, Failure>((send, request))
+    };
+    let (mut send, request) = match tokio::time::timeout(PATIENCE, hello).await {
+        Ok(Ok(hello)) => hello,
+        Ok(Err(failure)) => return connection.close(CODE_BROKEN, failure.message.as_bytes()),
+        Err(_) => return connection.close(CODE_BROKEN, b"no request came"),
+    };
+    let stream = shared.streams.iter().find(|stream| match &request {
+        Request::Publish(key) => stream.publish_key == digest(key),
+        Request::Play(key) => stream.view_key == digest(key),
+    });
+    let Some(stream) = stream else {
+        let verb = if matches!(request, Request::Publish(_)) { "publish" } else { "play" };
+        shared.output.remark(format_args!("hawser: {remote} wanted to {verb} with a wrong key"));
+        let refused = Some(format!("no stream has this key to {verb}"));
+        let _ = protocol::write(&mut send, &Answer { refused }).await;
+        // The answer arrives before the end.
+        let _ = tokio::time::timeout(PATIENCE, connection.closed()).await;
+        return connection.close(CODE_REFUSED, b"");
+    };
+    if protocol::write(&mut send, &Answer::default()).await.is_err() {
+        return;
+    }
+    match request {
+        Request::Publish(_) => serve_publisher(shared, stream, &connection, remote).await,
+        Request::Play(_) => serve_viewer(shared, stream, &connection, remote).await,
+    }
+}
+
+async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connection, remote: SocketAddr) {
+    let before = {
+        let mut publisher = stream.publisher.lock().unwrap_or_else(PoisonError::into_inner);
+        publisher.replace(connection.clone())
+    };
+    if let Some(before) = before.filter(|before| before.close_reason().is_none()) {
+        shared.output.remark(format_args!("hawser: the publisher at {remote} takes over"));
+        before.close(CODE_REPLACED, b"another publisher took over");
+    } else {
+        shared.output.remark(format_args!("hawser: {remote} publishes"));
+    }
+    stream.hub.begin_publisher();
+    let counters = hawser_command::paths::PathCounters::new();
+    stream.status.begin_connection(PathTable::new(shared.endpoint.clone(), connection.clone(), counters));
+    let receiver = UnitReceiver {
+        connection: connection.clone(),
+        hub: stream.hub.clone(),
+        status: stream.status.clone(),
+        deadline: shared.deadline,
+        stops_at_end: false,
+        // A publisher with the key may take over at any time.
+        stall: None,
+    };
+    let ended = match connection.accept_uni().await {
+        Ok(incoming) => receiver.run(incoming).await,
+        Err(error) => Err(ReceiveError::Read(hawser::ReadError::ConnectionLost(error))),
+    };
+    let is_over = matches!(ended, Ok(true));
+    match ended {
+        Ok(true) => {
+            shared.output.remark(format_args!("hawser: the publisher at {remote} is done"));
+            // The publisher closes when it knows that all has arrived.
+            let _ = tokio::time::timeout(PATIENCE, connection.closed()).await;
+        }
+        Ok(false) => shared.output.remark(format_args!("hawser: the publisher at {remote} ended its stream")),
+        Err(ReceiveError::Wire(error)) => {
+            shared.output.remark(format_args!("hawser: the publisher at {remote} makes no sense: {error}"));
+            connection.close(CODE_BROKEN, error.to_string().as_bytes());
+        }
+        Err(error @ (ReceiveError::Read(_) | ReceiveError::Stalled(_))) => {
+            shared.output.remark(format_args!("hawser: the publisher at {remote} has gone: {error}"));
+        }
+    }
+    connection.close(CODE_DONE, b"");
+    if !is_over {
+        stream.hub.end_unless_another_follows(SUCCESSOR).await;
+    }
+}
+
+async fn serve_viewer(shared: &Shared, stream: &Stream, connection: &Connection, remote: SocketAddr) {
+    shared.output.remark(format_args!("hawser: {remote} plays"));
+    let who = format!("the player at {remote}");
+    let sending = async {
+        let mut sender = UnitSender::open(connection, shared.delivery).await?;
+        let mut subscription = stream.hub.subscribe();
+        loop {
+            match subscription.next().await {
+                Next::Unit(unit) => {
+                    if let Some(skipped) = subscription.newly_skipped() {
+                        stream.status.note_skipped(&who, skipped);
+                    }
+                    sender.send(&unit).await?;
+                }
+                Next::End => sender.end().await?,
+            }
+        }
+    };
+    let sent: Result<(), hawser::WriteError> = tokio::select! {
+        sent = sending => sent,
+        _ = connection.closed() => Ok(()),
+    };
+    if let Err(error) = sent {
+        tracing::info!(%remote, %error, "a player has gone");
+    }
+    connection.close(CODE_DONE, b"");
+    shared.output.remark(format_args!("hawser: {remote} plays no longer"));
+}

@@ -1,0 +1,400 @@
+//! SRT: from encoders that call, and to servers that are called. What it carries is an MPEG transport stream.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hawser_media::ts::{TsMuxer, TsReader};
+use sapflow_srt::crypto::{CryptoConfig, KeySize};
+use sapflow_srt::{
+    Caller, CallerConfig, CallerEvent, CloseReason, Config, ConnId, Event, Listener, RejectCode, SendConfig,
+};
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+
+use super::hub::{Hub, Next, Subscription};
+use super::status::Status;
+use super::{Address, key_digest};
+use hawser::Printable;
+use hawser_command::environment::variable;
+use hawser_command::exit::{Exit, Failure};
+use hawser_command::output::Output;
+use hawser_command::sources::{Pool, Taken};
+
+/// The variable that may hold the passphrase of SRT.
+pub(super) const PASSPHRASE: &str = "HAWSER_SRT_PASSPHRASE";
+/// Port of SRT where none is named.
+const DEFAULT_PORT: u16 = 9000;
+/// Callers at the same time, of which a source has four; those of this machine have as many of their own.
+const MAX_CALLERS: usize = 16;
+const SHARE: usize = 4;
+/// Packets of 1,316 bytes that may wait for one that is missing: a second of 40 Mbit/s.
+const BUFFER_PACKETS: usize = 4096;
+/// Bytes of a message: seven packets of a transport stream.
+const MESSAGE: usize = 7 * hawser_media::ts::PACKET;
+/// Bytes per second that a server is sent at most, repetitions included: pacing bounds bursts, not the stream.
+const BANDWIDTH: u64 = 12_500_000;
+/// Pauses between calls.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long either end may wait for a packet that is missing.
+pub(super) const LATENCY: Duration = Duration::from_millis(120);
+
+/// The passphrase that is in the environment.
+pub(super) fn passphrase() -> Result<Option<CryptoConfig>, Failure> {
+    let Some(text) = variable(PASSPHRASE)? else { return Ok(None) };
+    let config = CryptoConfig::new(text.trim().as_bytes().to_vec(), KeySize::Aes128);
+    let wrong = |_| Failure::usage(format!("{PASSPHRASE}: SRT takes 10 to 79 bytes"));
+    config.map(Some).map_err(wrong)
+}
+
+/// The key in the stream id of a caller: alone, as the last part of a path, or as the resource (`r`) of SRT's access control.
+fn key_of(stream_id: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stream_id);
+    let text = match text.strip_prefix("#!::") {
+        Some(fields) => fields.split(',').find_map(|field| field.strip_prefix("r=")).unwrap_or_default(),
+        None => text.strip_prefix("publish:").unwrap_or(&text),
+    };
+    let text = text.split(['?', ':']).next().unwrap_or_default();
+    text.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Where encoders call.
+pub(super) struct Callers {
+    pub(super) hub: Arc<Hub>,
+    pub(super) key: String,
+    pub(super) output: Output,
+    /// Told when an encoder is done (true), or has gone without a word.
+    pub(super) done: mpsc::Sender<bool>,
+    pub(super) passphrase: Option<CryptoConfig>,
+    pub(super) latency: Duration,
+}
+
+/// What is known of those who called.
+struct Present {
+    near: Pool,
+    far: Pool,
+    places: HashMap<ConnId, Taken>,
+    /// The one whose stream is sent, and what has come of it.
+    current: Option<(ConnId, SocketAddr, TsReader)>,
+}
+
+impl Callers {
+    /// Takes callers, the newest in place of the one before.
+    pub(super) async fn listen(self, socket: UdpSocket) -> std::io::Error {
+        let config = Config {
+            latency: self.latency,
+            max_connections: MAX_CALLERS,
+            buffer_packets: BUFFER_PACKETS,
+            require_encryption: self.passphrase.is_some(),
+            crypto: self.passphrase.clone(),
+            ..Config::default()
+        };
+        let mut listener = Listener::new(config, Instant::now());
+        let mut present = Present {
+            near: Pool::with_share(MAX_CALLERS, MAX_CALLERS),
+            far: Pool::with_share(MAX_CALLERS, SHARE),
+            places: HashMap::new(),
+            current: None,
+        };
+        let mut block = [0; 2048];
+        loop {
+            while let Some(event) = listener.poll_event() {
+                self.handle(&mut listener, &mut present, event);
+            }
+            while let Some((peer, bytes)) = listener.poll_transmit() {
+                // One that cannot be sent is asked for again.
+                let _ = socket.send_to(&bytes, peer).await;
+            }
+            tokio::select! {
+                received = socket.recv_from(&mut block) => match received {
+                    Ok((count, peer)) => listener.handle_datagram(Instant::now(), peer, &block[..count]),
+                    // A caller that has gone, as the kernel tells.
+                    Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
+                    Err(error) => return error,
+                },
+                () = at(listener.poll_timeout()) => listener.handle_timeout(Instant::now()),
+            }
+        }
+    }
+
+    fn handle(&self, listener: &mut Listener, present: &mut Present, event: Event) {
+        match event {
+            Event::Connect { id, peer, stream_id } => self.admit(listener, present, (id, peer), &stream_id),
+            Event::Data { id, payload } => {
+                if let Some((_, _, reader)) = present.current.as_mut().filter(|(current, ..)| *current == id)
+                {
+                    reader.push(&payload);
+                    std::iter::from_fn(|| reader.next_tag()).for_each(|tag| self.hub.push_tag(tag));
+                }
+            }
+            Event::Closed { id, reason, .. } => {
+                present.places.remove(&id);
+                let Some((_, _, mut reader)) = present.current.take_if(|(current, ..)| *current == id) else {
+                    return;
+                };
+                reader.end();
+                std::iter::from_fn(|| reader.next_tag()).for_each(|tag| self.hub.push_tag(tag));
+                let has_said_so = reason == Some(CloseReason::Shutdown);
+                let _ = self.done.try_send(has_said_so);
+                self.output.remark(match has_said_so {
+                    true => "hawser: the encoder is done",
+                    false => "hawser: the encoder has gone without a word; another may follow",
+                });
+            }
+        }
+    }
+
+    fn admit(
+        &self,
+        listener: &mut Listener,
+        present: &mut Present,
+        who: (ConnId, SocketAddr),
+        stream_id: &[u8],
+    ) {
+        let (id, peer) = who;
+        let now = Instant::now();
+        if key_digest(&key_of(stream_id)) != key_digest(&self.key) {
+            listener.reject(id, RejectCode::http(403));
+            // The id may have the key of another stream: it belongs on no screen.
+            return self
+                .output
+                .remark(format_args!("hawser: encoder at {peer}: refused: no such key in its stream id"));
+        }
+        let pool = if peer.ip().to_canonical().is_loopback() { &present.near } else { &present.far };
+        let Some(place) = pool.try_take(peer.ip(), 1) else {
+            listener.reject(id, RejectCode::BACKLOG);
+            return;
+        };
+        if !listener.accept(id, now) {
+            return self
+                .output
+                .remark(format_args!("hawser: encoder at {peer}: refused: another passphrase"));
+        }
+        present.places.insert(id, place);
+        if let Some((before, ..)) = present.current.replace((id, peer, TsReader::default())) {
+            self.output.remark("hawser: another encoder takes over");
+            listener.close(before, now);
+            present.places.remove(&before);
+        }
+        self.hub.begin_encoder();
+        self.output.remark(format_args!("hawser: an encoder publishes from {peer} over SRT"));
+    }
+}
+
+/// Until this time; without one for as long as nothing else happens.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A server that takes SRT: `srt://HOST[:PORT][?streamid=ID]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    address: Address,
+    stream_id: String,
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rest = text.strip_prefix("srt://").ok_or("expected srt://HOST:PORT?streamid=ID")?;
+        let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let mut stream_id = String::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("streamid", id)) if id.len() <= 512 => stream_id = id.to_owned(),
+                Some(("mode", "caller")) => {}
+                _ => {
+                    let text = Printable::new(pair);
+                    return Err(format!(
+                        "`{text}`: known are streamid=ID and mode=caller; {PASSPHRASE} has a passphrase"
+                    ));
+                }
+            }
+        }
+        let address = Address::parser(DEFAULT_PORT)(address.trim_end_matches('/'))?;
+        Ok(Target { address, stream_id })
+    }
+}
+
+/// A stream to a server, over one call after the other.
+pub(super) struct Push {
+    pub(super) target: Target,
+    pub(super) passphrase: Option<CryptoConfig>,
+    pub(super) latency: Duration,
+    pub(super) output: Output,
+}
+
+impl Push {
+    /// Until it is dropped.
+    pub(super) async fn run(self, hub: Arc<Hub>, status: Arc<Status>) {
+        let address = self.target.address.to_string();
+        let mut said = None;
+        loop {
+            let failure = self.call(&hub, &status).await;
+            if said.as_ref() != Some(&failure.message) {
+                self.output
+                    .remark(format_args!("hawser: SRT to {address}: {}; trying again", failure.message));
+                said = Some(failure.message);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// One call, until it ends.
+    async fn call(&self, hub: &Arc<Hub>, status: &Status) -> Failure {
+        let lost = |text: String| Failure::new(Exit::ConnectionLost, text);
+        let (host, port) = (self.target.address.host.as_str(), self.target.address.port);
+        let peer = match tokio::net::lookup_host((host, port)).await.map(|mut found| found.next()) {
+            Ok(Some(peer)) => peer,
+            Ok(None) => return lost("the name has no address".to_owned()),
+            Err(error) => return lost(error.to_string()),
+        };
+        let any: SocketAddr = match peer {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let socket = match UdpSocket::bind(any).await {
+            Ok(socket) => socket,
+            Err(error) => return lost(error.to_string()),
+        };
+        let config = CallerConfig {
+            stream_id: self.target.stream_id.clone(),
+            latency: self.latency,
+            crypto: self.passphrase.clone(),
+            send: SendConfig { bandwidth: BANDWIDTH, ..SendConfig::default() },
+            ..CallerConfig::default()
+        };
+        match Caller::new(config, peer, Instant::now()) {
+            Ok(caller) => {
+                let sending = Sending {
+                    caller,
+                    subscription: None,
+                    muxer: TsMuxer::default(),
+                    waiting: VecDeque::new(),
+                    who: format!("the SRT server at {peer}"),
+                };
+                lost(sending.run(&socket, hub, (status, self.output)).await)
+            }
+            Err(error) => lost(error.to_string()),
+        }
+    }
+}
+
+/// One call.
+struct Sending {
+    caller: Caller,
+    /// From when it is answered.
+    subscription: Option<Subscription>,
+    muxer: TsMuxer,
+    /// Messages of one unit.
+    waiting: VecDeque<Bytes>,
+    who: String,
+}
+
+impl Sending {
+    /// Until it ends; returns why.
+    async fn run(
+        mut self,
+        socket: &UdpSocket,
+        hub: &Arc<Hub>,
+        (status, output): (&Status, Output),
+    ) -> String {
+        let mut block = [0; 2048];
+        loop {
+            while let Some(event) = self.caller.poll_event() {
+                match event {
+                    CallerEvent::Connected { .. } => {
+                        output.remark(format_args!("hawser: {} takes the stream", self.who));
+                        self.subscription = Some(hub.subscribe());
+                    }
+                    CallerEvent::Closed { reason } => return format!("the call ended: {reason:?}"),
+                }
+            }
+            self.enqueue();
+            while let Some((peer, bytes)) = self.caller.poll_transmit(Instant::now()) {
+                let _ = socket.send_to(&bytes, peer).await;
+            }
+            let has_room = self.waiting.is_empty();
+            let next = async {
+                match self.subscription.as_mut().filter(|_| has_room) {
+                    Some(subscription) => subscription.next().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                received = socket.recv_from(&mut block) => match received {
+                    Ok((count, peer)) => self.caller.handle_datagram(Instant::now(), peer, &block[..count]),
+                    Err(error) => return error.to_string(),
+                },
+                next = next => if let Next::Unit(unit) = next {
+                    self.take(&unit, status);
+                },
+                () = at(self.caller.poll_timeout()) => self.caller.handle_timeout(Instant::now()),
+            }
+        }
+    }
+
+    fn take(&mut self, unit: &hawser_media::broadcast::Unit, status: &Status) {
+        if let Some(skipped) = self.subscription.as_mut().and_then(Subscription::newly_skipped) {
+            status.note_skipped(&self.who, skipped);
+        }
+        let bytes = self.muxer.push(&unit.tag);
+        let count = bytes.len().div_ceil(MESSAGE);
+        let end = |at: usize| ((at + 1) * MESSAGE).min(bytes.len());
+        self.waiting.extend((0..count).map(|at| bytes.slice(at * MESSAGE..end(at))));
+    }
+
+    /// Hands over what there is room for.
+    fn enqueue(&mut self) {
+        while let Some(message) = self.waiting.front() {
+            if self.caller.enqueue(Instant::now(), message.to_vec()).is_err() {
+                return;
+            }
+            self.waiting.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_is_found_in_every_usual_stream_id() {
+        for id in [
+            "a-key",
+            "live/a-key",
+            "publish:live/a-key",
+            "publish:a-key:user:pass",
+            "#!::r=live/a-key,m=publish",
+            "#!::m=publish,r=a-key",
+            "a-key?x=y",
+        ] {
+            assert_eq!(key_of(id.as_bytes()), "a-key", "{id}");
+        }
+        assert_eq!(
+            (key_of(b""), key_of(b"#!::m=publish"), key_of(&[0xff])),
+            (String::new(), String::new(), "\u{fffd}".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_server_is_named_by_a_url() {
+        let target: Target = "srt://host:9001?streamid=publish:live/x&mode=caller".parse().unwrap();
+        assert_eq!(
+            (target.address.to_string().as_str(), target.stream_id.as_str()),
+            ("host:9001", "publish:live/x")
+        );
+        assert_eq!("srt://host".parse::<Target>().unwrap().address.to_string(), "host:9000");
+        for text in ["host:9000", "srt://", "srt://host?passphrase=secret", "srt://host?mode=listener"] {
+            assert!(text.parse::<Target>().is_err(), "{text}");
+        }
+    }
+}
