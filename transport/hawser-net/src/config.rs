@@ -51,7 +51,8 @@ pub fn default_transport() -> TransportConfig {
 #[derive(Clone)]
 pub struct ClientConfig {
     pub(crate) core: hawser_core::ClientConfig,
-    verifier: Arc<RecordingVerifier>,
+    /// `None` where the application checks certificates by a configuration of its own.
+    verifier: Option<Arc<RecordingVerifier>>,
     tls: Arc<RustlsClient>,
     sessions: Option<Arc<dyn SessionStore>>,
     /// Whether 0-RTT is offered.
@@ -67,7 +68,8 @@ impl ClientConfig {
     /// Starts from the defaults.
     pub fn builder() -> ClientConfigBuilder {
         ClientConfigBuilder {
-            trust: Trust::System,
+            trust: None,
+            tls: None,
             common: Common::default(),
             handshake_timeout: Duration::from_secs(10),
             attempt_delay: Duration::from_millis(100),
@@ -77,6 +79,16 @@ impl ClientConfig {
             sessions: None,
             early_data: false,
         }
+    }
+
+    /// Starts from a rustls configuration: client certificates, own verifiers, roots and suites are those that it says. It has to
+    /// speak TLS 1.3. What the builder says of application protocols, key log, resumption and 0-RTT is added to it; that of
+    /// [`trust`](ClientConfigBuilder::trust), [`cipher_suites`](ClientConfigBuilder::cipher_suites) and
+    /// [`crypto_provider`](ClientConfigBuilder::crypto_provider) would contradict it, and is an error of
+    /// [`build`](ClientConfigBuilder::build). A refused certificate is reported as a failed handshake, in the words of rustls, and
+    /// a [store of sessions](ClientConfigBuilder::sessions) finds none again.
+    pub fn from_rustls(config: rustls::ClientConfig) -> ClientConfigBuilder {
+        ClientConfigBuilder { tls: Some(config), ..Self::builder() }
     }
 
     /// The same configuration with an address token from an earlier connection to the same server, which was of this
@@ -97,7 +109,8 @@ impl ClientConfig {
 
     /// Why the certificate of the server called `name` was last refused.
     pub(crate) fn certificate_problem(&self, name: &str) -> Option<CertificateProblem> {
-        ServerName::try_from(name).ok().and_then(|name| self.verifier.problem(&name))
+        let verifier = self.verifier.as_ref()?;
+        ServerName::try_from(name).ok().and_then(|name| verifier.problem(&name))
     }
 }
 
@@ -112,7 +125,10 @@ impl fmt::Debug for ClientConfig {
 
 /// Builds a [`ClientConfig`].
 pub struct ClientConfigBuilder {
-    trust: Trust,
+    /// `None`: this machine's authorities.
+    trust: Option<Trust>,
+    /// The application's own, in place of one that is made here.
+    tls: Option<rustls::ClientConfig>,
     common: Common,
     handshake_timeout: Duration,
     attempt_delay: Duration,
@@ -127,7 +143,7 @@ impl ClientConfigBuilder {
     /// Which servers to believe. Default: certificates signed by this machine's authorities.
     #[must_use]
     pub fn trust(mut self, trust: Trust) -> Self {
-        self.trust = trust;
+        self.trust = Some(trust);
         self
     }
 
@@ -185,7 +201,7 @@ impl ClientConfigBuilder {
     /// Cryptography. Default: the library and suites this crate was built with.
     #[must_use]
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
-        self.common.provider = provider;
+        self.common.provider = Some(provider);
         self
     }
 
@@ -253,22 +269,27 @@ impl ClientConfigBuilder {
             return Err(ConfigError::FirstVersion { first: first_version, offered: self.versions });
         }
         let transport = self.common.transport()?;
-        let provider = self.common.provider()?;
-        let verifier = Arc::new(RecordingVerifier::new(self.trust.verifier(&provider)?));
-        let mut tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(|error| ConfigError::Tls(error.to_string()))?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(ResumableVerifier::new(verifier.clone())))
-            .with_no_client_auth();
-        tls.alpn_protocols = self.common.alpn;
+        let (mut tls, verifier) = match self.tls {
+            Some(tls) => {
+                self.common.check_own(self.trust.is_some().then_some("trust"))?;
+                (tls, None)
+            }
+            None => {
+                let (tls, verifier) = client_tls(&self.trust.unwrap_or_default(), self.common.provider()?)?;
+                (tls, Some(verifier))
+            }
+        };
+        if !self.common.alpn.is_empty() {
+            tls.alpn_protocols = self.common.alpn;
+        }
         if let Some(log) = self.common.key_log {
             tls.key_log = log;
         }
         if !self.common.session_resumption {
             tls.resumption = Resumption::disabled();
         }
-        tls.enable_early_data = self.early_data;
+        tls.enable_early_data |= self.early_data;
+        let early_data = tls.enable_early_data;
         let sessions = self.sessions.filter(|_| self.common.session_resumption);
         let tls = Arc::new(match &sessions {
             Some(store) => RustlsClient::with_sessions(Arc::new(tls), store.clone())?,
@@ -283,13 +304,28 @@ impl ClientConfigBuilder {
             verifier,
             tls,
             sessions,
-            early_data: self.early_data,
+            early_data,
             handshake_timeout: self.handshake_timeout,
             attempt_delay: self.attempt_delay,
             refusal_patience: REFUSAL_PATIENCE,
             path_manager: self.path_manager,
         })
     }
+}
+
+/// TLS that believes whom `trust` says, and what remembers why it did not.
+fn client_tls(
+    trust: &Trust,
+    provider: Arc<CryptoProvider>,
+) -> Result<(rustls::ClientConfig, Arc<RecordingVerifier>), ConfigError> {
+    let verifier = Arc::new(RecordingVerifier::new(trust.verifier(&provider)?));
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(|error| ConfigError::Tls(error.to_string()))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(ResumableVerifier::new(verifier.clone())))
+        .with_no_client_auth();
+    Ok((tls, verifier))
 }
 
 /// The round trip of a satellite link, and some time for TLS.
@@ -305,8 +341,21 @@ pub struct ServerConfig {
 impl ServerConfig {
     /// Starts from the defaults.
     pub fn builder(identity: Identity) -> ServerConfigBuilder {
+        Self::with(ServerTls::Identity(identity))
+    }
+
+    /// Starts from a rustls configuration: certificates by the name that a client asks for, client certificates, own verifiers
+    /// and suites are those that it says. It has to speak TLS 1.3. What the builder says of application protocols, key log,
+    /// resumption and 0-RTT is added to it; that of [`cipher_suites`](ServerConfigBuilder::cipher_suites) and
+    /// [`crypto_provider`](ServerConfigBuilder::crypto_provider) would contradict it, and is an error of
+    /// [`build`](ServerConfigBuilder::build).
+    pub fn from_rustls(config: rustls::ServerConfig) -> ServerConfigBuilder {
+        Self::with(ServerTls::Own(Box::new(config)))
+    }
+
+    fn with(tls: ServerTls) -> ServerConfigBuilder {
         ServerConfigBuilder {
-            identity,
+            tls,
             common: Common::default(),
             token_key: rand::random(),
             accepted_token_keys: Vec::new(),
@@ -322,9 +371,17 @@ impl ServerConfig {
     }
 }
 
+/// What a server's TLS is made of.
+enum ServerTls {
+    /// One certificate for all names, and any client.
+    Identity(Identity),
+    /// As the application says.
+    Own(Box<rustls::ServerConfig>),
+}
+
 /// Builds a [`ServerConfig`].
 pub struct ServerConfigBuilder {
-    identity: Identity,
+    tls: ServerTls,
     common: Common,
     token_key: [u8; 32],
     accepted_token_keys: Vec<[u8; 32]>,
@@ -393,7 +450,7 @@ impl ServerConfigBuilder {
     /// Cryptography. Default: the library and suites this crate was built with.
     #[must_use]
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
-        self.common.provider = provider;
+        self.common.provider = Some(provider);
         self
     }
 
@@ -498,13 +555,23 @@ impl ServerConfigBuilder {
             return Err(ConfigError::Workers { asked: self.workers, most: Self::MAX_WORKERS });
         }
         let transport = self.common.transport()?;
-        let mut tls = rustls::ServerConfig::builder_with_provider(self.common.provider()?)
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(|error| ConfigError::Tls(error.to_string()))?
-            .with_no_client_auth()
-            .with_single_cert(self.identity.certificates, self.identity.key)
-            .map_err(ConfigError::Identity)?;
-        tls.alpn_protocols = self.common.alpn;
+        let mut tls = match self.tls {
+            ServerTls::Own(tls) => {
+                self.common.check_own(None)?;
+                *tls
+            }
+            ServerTls::Identity(identity) => {
+                rustls::ServerConfig::builder_with_provider(self.common.provider()?)
+                    .with_protocol_versions(&[&rustls::version::TLS13])
+                    .map_err(|error| ConfigError::Tls(error.to_string()))?
+                    .with_no_client_auth()
+                    .with_single_cert(identity.certificates, identity.key)
+                    .map_err(ConfigError::Identity)?
+            }
+        };
+        if !self.common.alpn.is_empty() {
+            tls.alpn_protocols = self.common.alpn;
+        }
         if let Some(log) = self.common.key_log {
             tls.key_log = log;
         }
@@ -544,20 +611,29 @@ struct Common {
     qlog_directory: Option<PathBuf>,
     qlog_limit: u64,
     session_resumption: bool,
-    provider: Arc<CryptoProvider>,
+    /// `None`: the default.
+    provider: Option<Arc<CryptoProvider>>,
     cipher_suites: Option<Vec<Cipher>>,
 }
 
 impl Common {
+    /// Fails if something was said that an application's own TLS configuration says already.
+    fn check_own(&self, other: Option<&'static str>) -> Result<(), ConfigError> {
+        let suites = self.cipher_suites.is_some().then_some("cipher_suites");
+        let provider = self.provider.is_some().then_some("crypto_provider");
+        other.or(suites).or(provider).map_or(Ok(()), |setting| Err(ConfigError::SaidByRustls { setting }))
+    }
+
     /// The provider, with the suites that were chosen and no others.
     fn provider(&self) -> Result<Arc<CryptoProvider>, ConfigError> {
-        let Some(chosen) = &self.cipher_suites else { return Ok(self.provider.clone()) };
+        let provider = self.provider.clone().unwrap_or_else(default_provider);
+        let Some(chosen) = &self.cipher_suites else { return Ok(provider) };
         let find = |cipher: &Cipher| {
-            let found = self.provider.cipher_suites.iter().find(|suite| suite.suite() == cipher.suite());
+            let found = provider.cipher_suites.iter().find(|suite| suite.suite() == cipher.suite());
             found.copied().ok_or(ConfigError::NoCipher(*cipher))
         };
         let cipher_suites = chosen.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-        Ok(Arc::new(CryptoProvider { cipher_suites, ..(*self.provider).clone() }))
+        Ok(Arc::new(CryptoProvider { cipher_suites, ..(*provider).clone() }))
     }
 
     /// The transport's behaviour, with traces if they are wanted.
@@ -591,7 +667,7 @@ impl Default for Common {
             qlog_directory: None,
             qlog_limit: qlog::DEFAULT_LIMIT,
             session_resumption: true,
-            provider: default_provider(),
+            provider: None,
             cipher_suites: None,
         }
     }

@@ -11,6 +11,7 @@ use crate::{CertificateProblem, Cipher};
 
 /// Why a client or server configuration could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// This machine has no store of certificate authorities.
     #[error(
@@ -33,6 +34,12 @@ pub enum ConfigError {
     /// The provider does not have a cipher suite that was asked for.
     #[error("the cryptographic library lacks the cipher suite {0}")]
     NoCipher(Cipher),
+    /// The builder contradicts the rustls configuration that it started from.
+    #[error("`{setting}` was set, and the rustls configuration says that already: set it there")]
+    SaidByRustls {
+        /// The method that was called.
+        setting: &'static str,
+    },
     /// The folder for traces could not be created.
     #[error("cannot create the folder for qlog traces {}: {source}", folder.display())]
     QlogDirectory {
@@ -64,6 +71,7 @@ pub enum ConfigError {
 
 /// Why an endpoint could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EndpointError {
     /// The listening socket could not be bound.
     #[error("cannot listen on UDP {address}: {source}{}", bind_advice(.source))]
@@ -72,6 +80,17 @@ pub enum EndpointError {
         address: SocketAddr,
         /// Why.
         source: io::Error,
+    },
+    /// A socket that was handed in cannot be used.
+    #[error("a socket that was handed in cannot be used: {0}")]
+    Socket(#[source] io::Error),
+    /// Several workers share no socket.
+    #[error(
+        "a socket that is handed in serves one worker, and {workers} are configured: let them listen at an address"
+    )]
+    WorkersOfOneSocket {
+        /// How many.
+        workers: usize,
     },
     /// A worker's thread could not be started.
     #[error("cannot start a thread for a worker: {0}")]
@@ -92,6 +111,7 @@ fn bind_advice(error: &io::Error) -> &'static str {
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The name is neither a DNS name nor an IP address.
     #[error("{0:?} is not a server name: expected a DNS name or an IP address")]

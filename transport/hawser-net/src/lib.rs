@@ -51,6 +51,12 @@
 //! mebibyte (several datagrams per message, several messages per call), gives each connection concerned its turn to send
 //! (up to 64 datagrams per call) and wakes only the tasks that wait for what happened. Nothing is allocated per packet.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "hawser-net runs on Linux only: it binds sockets to interfaces and reads them by netlink. hawser-core, hawser-wire, \
+     hawser-policy and the policies have no such needs"
+);
+
 mod cipher;
 mod clock;
 mod config;
@@ -85,7 +91,7 @@ pub use connection::{
 };
 pub use endpoint::{Endpoint, EndpointBuilder, WeakEndpoint};
 pub use error::{ConfigError, ConnectError, EndpointError};
-pub use hawser_core::crypto::SessionStore;
+pub use hawser_core::crypto::{SessionStore, default_provider};
 pub use hawser_core::quic_lb;
 pub use hawser_core::{
     ConnectionError, ConnectionStats, EarlyData, FourTuple, PathError, PathInfo, PathStats,
@@ -106,7 +112,9 @@ pub use link_state::LinkStateFile;
 pub use link_state::read_line;
 pub use links::{InvalidSelector, LinkSelector, LinkUse, LinkUseError, Links, PathSpec};
 pub use pin::{InvalidPin, Pin};
+pub use rustls;
 pub use sessions::{FileSessions, MemorySessions, SessionFileError};
+pub use socket::{SocketFactory, SocketRequest};
 pub use stream::{
     Chunk, ClosedStream, FrameError, ReadError, ReadExactError, ReadToEndError, RecvStream, SendStream,
     StoppedError, WriteError,

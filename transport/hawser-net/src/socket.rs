@@ -4,6 +4,7 @@ mod plain;
 mod timed;
 mod writable;
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use hawser_policy::LinkId;
 use nix::errno::Errno;
 use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{EcnCodepoint, RecvMeta, TransportErrorPayload, UdpSocketState};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -41,6 +42,27 @@ pub(crate) struct Binding {
     pub(crate) report_errors: bool,
     /// Whether other sockets have the same address.
     pub(crate) sharing: Sharing,
+}
+
+/// A UDP socket that an endpoint needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SocketRequest<'a> {
+    /// Where to bind it; port 0 leaves the port to the system.
+    pub address: SocketAddr,
+    /// The interface that its packets have to take; `None` leaves that to the routing table.
+    pub device: Option<&'a str>,
+}
+
+/// Makes the sockets of an endpoint, in place of the endpoint itself: for systems that bind sockets to networks by calls of their
+/// own, for sandboxes that hand sockets in, and for programs that mark or count them.
+pub trait SocketFactory: Send + Sync + fmt::Debug {
+    /// Makes a socket and binds it as asked. It is made non-blocking, and gets its options for segmentation and marks, afterwards.
+    /// Called under a lock of the endpoint: it must not wait, and must not call the endpoint.
+    ///
+    /// # Errors
+    /// The socket cannot be made. The link is tried again later, and others meanwhile.
+    fn bind(&self, request: &SocketRequest<'_>) -> io::Result<UdpSocket>;
 }
 
 /// How sockets come to share an address (SO_REUSEPORT). The kernel spreads what arrives over them by the 4-tuple.
@@ -84,7 +106,20 @@ pub(crate) struct LinkSocket {
 
 impl LinkSocket {
     /// Binds. Must be called inside a tokio runtime.
-    pub(crate) fn bind(binding: &Binding, buffer_bytes: usize) -> io::Result<Arc<LinkSocket>> {
+    pub(crate) fn bind(
+        binding: &Binding,
+        buffer_bytes: usize,
+        factory: Option<&dyn SocketFactory>,
+    ) -> io::Result<Arc<LinkSocket>> {
+        let request = SocketRequest { address: binding.address, device: binding.device.as_deref() };
+        let io = match factory {
+            Some(factory) => factory.bind(&request)?,
+            None => Self::open(binding, buffer_bytes)?,
+        };
+        Self::adopt(io, binding.link, binding.report_errors)
+    }
+
+    fn open(binding: &Binding, buffer_bytes: usize) -> io::Result<UdpSocket> {
         let domain = Domain::for_address(binding.address);
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         let is_dual_stack = binding.address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED);
@@ -112,27 +147,37 @@ impl LinkSocket {
         if binding.sharing == Sharing::First {
             socket.set_reuse_port(true)?;
         }
-        socket.set_nonblocking(true)?;
-        let io: UdpSocket = socket.into();
+        Ok(socket.into())
+    }
+
+    /// Takes a bound socket, made here or by the application. Must be called inside a tokio runtime.
+    pub(crate) fn adopt(
+        io: UdpSocket,
+        link: Option<LinkId>,
+        report_errors: bool,
+    ) -> io::Result<Arc<LinkSocket>> {
+        io.set_nonblocking(true)?;
         let state = offloads(&io);
         // quinn-udp 0.6.3 asks for receive times, but its control buffer (88 bytes) can not hold them besides GRO size,
         // destination and ECN: the kernel then drops the ECN mark. See `enable_receive_times`.
         if let Err(error) = setsockopt(&io, sockopt::ReceiveTimestampns, &false) {
             tracing::debug!(%error, "the kernel does not know receive times");
         }
-        if let Some(state) = state.as_ref().filter(|_| binding.report_errors)
+        if let Some(state) = state.as_ref().filter(|_| report_errors)
             && let Err(error) = state.enable_transport_errors((&io).into())
         {
             tracing::debug!(%error, "a port that refuses will be told only by its silence");
         }
         let local = io.local_addr()?;
+        let is_dual_stack =
+            local.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) && !SockRef::from(&io).only_v6()?;
         Ok(Arc::new(LinkSocket {
             io: writable::watch(io, Interest::READABLE | Interest::ERROR)?,
             writable: Writable::default(),
             state,
             local,
             is_dual_stack,
-            link: binding.link,
+            link,
             has_large_control: AtomicBool::new(false),
         }))
     }

@@ -41,12 +41,13 @@
 //! * [`Trust`], [`Identity`], [`Pin`]: who is believed, and why.
 //! * [`policies`]: every scheduler and congestion controller by name; put one into a [`TransportConfig`], or exchange it
 //!   while a connection runs with [`Connection::set_scheduler`]. [`policy`] holds the traits for your own.
-//! * [`h3`]: HTTP/3 over a connection.
+//! * `h3`: HTTP/3 over a connection, with the feature of that name.
 //!
 //! # Features
-//! `ring` (default) or `aws-lc-rs`: the cryptography. The command `hawser` is a crate of its own, `hawser-cli`.
+//! `ring` (default) or `aws-lc-rs`: the cryptography; for `aws-lc-rs` alone, switch the default off. `h3`: HTTP/3. The command `hawser` is a crate of its own, `hawser-cli`.
 
 pub use hawser_core::{QlogConnection, QlogFactory};
+#[cfg(feature = "h3")]
 pub use hawser_h3 as h3;
 pub use hawser_net::*;
 pub use hawser_policy::{

@@ -560,6 +560,24 @@ impl Connection {
         Ok(())
     }
 
+    /// Exchanges the congestion controller of all paths, those to come included: `cubic,beta=0.8`. Estimates of the paths are
+    /// carried over.
+    ///
+    /// # Errors
+    /// There is no such controller, or it does not take these parameters.
+    pub fn set_controllers<S>(&mut self, now: Time, registry: &Registry, spec: S) -> Result<(), PolicyError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        self.policies.set_controllers(registry.controller(spec)?);
+        let ids: Vec<PathId> = self.paths.iter().map(|path| path.id).collect();
+        let (policies, mut targets) = self.split_policies(now);
+        for id in ids {
+            policies.replace_controller(id, &mut targets);
+        }
+        Ok(())
+    }
+
     /// Exchanges the whole policy set while the connection runs. Each path gets a controller of the new set, which takes
     /// over its estimates.
     pub fn set_policies(&mut self, now: Time, factory: &dyn PolicySetFactory) {

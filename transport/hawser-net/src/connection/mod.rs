@@ -324,7 +324,24 @@ impl Connection {
         })
     }
 
-    /// Exchanges the congestion controller of a path while it runs: `cubic,beta=0.8`. The registry is that of the
+    /// Exchanges the congestion controller of the connection while it runs, for all paths and those to come: `cubic,beta=0.8`. The
+    /// registry is that of the [endpoint](crate::EndpointBuilder::policies); estimates of the paths are carried over.
+    ///
+    /// # Errors
+    /// [`PolicyError`] names the controllers and parameters that exist.
+    pub fn set_controllers<S>(&self, spec: S) -> Result<(), PolicyError>
+    where
+        S: TryInto<PolicySpec, Error: Into<PolicyError>>,
+    {
+        let now = self.shared().now();
+        self.act(|state| {
+            let registry = state.scheduler_requests.registry();
+            state.core.set_controllers(now, &registry, spec)
+        })
+    }
+
+    /// Exchanges the congestion controller of one path while it runs: `cubic,beta=0.8`. Paths that open later have that of the
+    /// connection ([`set_controllers`](Connection::set_controllers)). The registry is that of the
     /// [endpoint](crate::EndpointBuilder::policies); estimates of the path are carried over.
     ///
     /// # Errors

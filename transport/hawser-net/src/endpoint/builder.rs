@@ -1,6 +1,6 @@
 //! From settings to running workers.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -14,11 +14,11 @@ use tokio::sync::watch;
 use super::{Endpoint, EndpointHandle};
 use crate::clock::Clock;
 use crate::connection::EndpointPolicies;
-use crate::interfaces::watch_interfaces;
+use crate::interfaces::{Interfaces, watch_interfaces};
 use crate::link_control::{Controller, LinkController};
 use crate::link_state::Observer;
 use crate::links::{LinkUse, Links};
-use crate::socket::{Binding, Sharing};
+use crate::socket::{Binding, Sharing, SocketFactory};
 use crate::worker::{Home, Tally, Team, Worker, inform};
 use crate::{ClientConfig, EndpointError, ServerConfig};
 
@@ -45,6 +45,9 @@ pub struct EndpointBuilder {
     link_controller: Controller,
     cost_caps: Option<Arc<CostCaps>>,
     link_uses: Vec<(String, LinkUse)>,
+    listen_on: Vec<UdpSocket>,
+    sockets: Option<Arc<dyn SocketFactory>>,
+    interfaces: Option<watch::Receiver<Interfaces>>,
 }
 
 impl EndpointBuilder {
@@ -66,6 +69,9 @@ impl EndpointBuilder {
             link_controller: Controller::default(),
             cost_caps: None,
             link_uses: Vec::new(),
+            listen_on: Vec::new(),
+            sockets: None,
+            interfaces: None,
         }
     }
 
@@ -80,6 +86,30 @@ impl EndpointBuilder {
     #[must_use]
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen.push(address);
+        self
+    }
+
+    /// Accepts connections on this socket, which the program bound or was handed (socket activation). Only an endpoint of one
+    /// [worker](crate::ServerConfigBuilder::workers) takes sockets. May be called more than once.
+    #[must_use]
+    pub fn listen_on(mut self, socket: UdpSocket) -> Self {
+        self.listen_on.push(socket);
+        self
+    }
+
+    /// What makes all other sockets of the endpoint. Default: the endpoint, which binds each to its interface by
+    /// SO_BINDTODEVICE. [`socket_buffer`](Self::socket_buffer) says nothing to sockets that are made elsewhere.
+    #[must_use]
+    pub fn sockets(mut self, factory: Arc<dyn SocketFactory>) -> Self {
+        self.sockets = Some(factory);
+        self
+    }
+
+    /// The interfaces that there are, in place of what the system says of them; each new value is the whole list. Where
+    /// netlink is forbidden, or the program knows better. Default: [`watch_interfaces`](crate::watch_interfaces).
+    #[must_use]
+    pub fn interfaces(mut self, interfaces: watch::Receiver<Interfaces>) -> Self {
+        self.interfaces = Some(interfaces);
         self
     }
 
@@ -199,19 +229,29 @@ impl EndpointBuilder {
     ///
     /// # Errors
     /// [`EndpointError`].
-    pub fn bind(self) -> Result<Endpoint, EndpointError> {
+    pub fn bind(mut self) -> Result<Endpoint, EndpointError> {
         let runtime = Handle::try_current().map_err(|_| EndpointError::NoRuntime)?;
         let count = match &self.server {
-            Some(server) if !self.listen.is_empty() => server.workers,
+            Some(server) if !(self.listen.is_empty() && self.listen_on.is_empty()) => server.workers,
             _ => 1,
         };
+        if count > 1 && !self.listen_on.is_empty() {
+            return Err(EndpointError::WorkersOfOneSocket { workers: count });
+        }
         let crew = self.crew(count, &runtime)?;
-        let listening = self.listen_with(&crew)?;
+        let mut listening = self.listen_with(&crew)?;
+        for socket in std::mem::take(&mut self.listen_on) {
+            listening.push(crew[0].1.listen_on(socket).map_err(EndpointError::Socket)?);
+        }
         let workers: Vec<Arc<Worker>> = crew.iter().map(|(_, worker)| worker.clone()).collect();
         let (known, links_known) = watch::channel(false);
         // An endpoint that only accepts has no use for links.
         if self.client.is_some() || listening.is_empty() {
-            let task = runtime.spawn(follow_interfaces(workers.iter().map(Arc::downgrade).collect(), known));
+            let task = runtime.spawn(follow_interfaces(
+                workers.iter().map(Arc::downgrade).collect(),
+                known,
+                self.interfaces.take(),
+            ));
             workers[0].lock().follow_with(task.abort_handle());
             if let Some(observer) = self.link_observer {
                 let task = runtime.spawn(inform(observer, Arc::downgrade(&workers[0]), links_known.clone()));
@@ -270,6 +310,7 @@ impl EndpointBuilder {
                 tally.clone(),
                 policies.clone(),
             );
+            let worker = worker.with_sockets(self.sockets.clone());
             worker.lock().links.expect_uses(&self.link_uses);
             let worker = worker.with_controller(self.link_controller.clone());
             Ok((home, Arc::new(worker.with_cost_caps(self.cost_caps.clone()))))
@@ -309,8 +350,16 @@ fn start(crew: Vec<(Home, Arc<Worker>)>) -> Result<(), EndpointError> {
 }
 
 /// Keeps the workers' idea of the interfaces up to date.
-async fn follow_interfaces(workers: Vec<Weak<Worker>>, known: watch::Sender<bool>) {
-    let mut interfaces = match watch_interfaces().await {
+async fn follow_interfaces(
+    workers: Vec<Weak<Worker>>,
+    known: watch::Sender<bool>,
+    given: Option<watch::Receiver<Interfaces>>,
+) {
+    let found = match given {
+        Some(given) => Ok(given),
+        None => watch_interfaces().await,
+    };
+    let mut interfaces = match found {
         Ok(interfaces) => interfaces,
         Err(error) => {
             tracing::warn!(%error, "the interfaces of this machine are not known; using links as they are named");

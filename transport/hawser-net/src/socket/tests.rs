@@ -9,7 +9,7 @@ fn bind(address: &str) -> Arc<LinkSocket> {
         report_errors: true,
         sharing: Sharing::Alone,
     };
-    LinkSocket::bind(&binding, 1 << 20).unwrap()
+    LinkSocket::bind(&binding, 1 << 20, None).unwrap()
 }
 
 async fn receive(socket: &LinkSocket) -> Vec<Message> {
@@ -84,7 +84,7 @@ async fn a_device_that_does_not_exist_is_an_error_without_an_address() {
         report_errors: false,
         sharing: Sharing::Alone,
     };
-    assert!(LinkSocket::bind(&binding("0.0.0.0:0"), 1 << 16).is_err());
+    assert!(LinkSocket::bind(&binding("0.0.0.0:0"), 1 << 16, None).is_err());
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_socket_bound_to_loopback_device_works() {
         report_errors: false,
         sharing: Sharing::Alone,
     };
-    let bound = LinkSocket::bind(&binding, 1 << 20).unwrap();
+    let bound = LinkSocket::bind(&binding, 1 << 20, None).unwrap();
     let other = bind("127.0.0.1:0");
     bound.send(&FourTuple { local: bound.local(), remote: other.local() }, None, 1_200, b"x", 0);
     assert_eq!(receive(&other).await[0].tuple.remote, bound.local());
@@ -135,7 +135,7 @@ async fn a_socket_bound_to_loopback_device_works() {
 async fn an_address_is_shared_only_with_those_who_belong_together() {
     let binding =
         |address, sharing| Binding { address, device: None, link: None, report_errors: false, sharing };
-    let bind = |address, sharing| LinkSocket::bind(&binding(address, sharing), 1 << 20);
+    let bind = |address, sharing| LinkSocket::bind(&binding(address, sharing), 1 << 20, None);
     let first = bind("127.0.0.1:0".parse().unwrap(), Sharing::First).unwrap();
     let address = first.local();
     let other = bind(address, Sharing::Joining).unwrap();

@@ -21,7 +21,7 @@ mod waiting_list;
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -50,7 +50,7 @@ use crate::interfaces::Interface;
 use crate::link_control::Controller;
 use crate::link_state::{LinkNews, LinkStates};
 use crate::links::{LinkChange, LinkTable, LinkUse, LinkUseError, Links};
-use crate::socket::{Binding, LinkSocket};
+use crate::socket::{Binding, LinkSocket, SocketFactory};
 use crate::wakers::{WakerList, wake_all};
 use crate::{ClientConfig, PathManagerInit};
 
@@ -180,6 +180,18 @@ impl Worker {
     /// The same, with somebody who attaches links elsewhere.
     pub(crate) fn with_controller(self, controller: Controller) -> Self {
         Worker { controller, ..self }
+    }
+
+    /// Has its sockets made by the application.
+    pub(crate) fn with_sockets(self, factory: Option<Arc<dyn SocketFactory>>) -> Self {
+        self.lock().sockets = SocketSet::made_by(factory);
+        self
+    }
+
+    /// Accepts connections at the address of this socket, too.
+    pub(crate) fn listen_on(&self, socket: UdpSocket) -> io::Result<SocketAddr> {
+        let _entered = self.runtime.enter();
+        self.lock().sockets.adopt(socket)
     }
 
     /// The same, with budgets of links.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use hawser_policy::LinkId;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::task::AbortHandle;
 
-use crate::socket::{Binding, LinkSocket, SendOutcome};
+use crate::socket::{Binding, LinkSocket, SendOutcome, Sharing, SocketFactory};
 
 /// Batches kept for a socket that is not writable before its connections have to wait.
 ///
@@ -36,6 +36,8 @@ pub(crate) enum Sent {
 /// All sockets.
 #[derive(Debug, Default)]
 pub(crate) struct SocketSet {
+    /// What makes them, if it is the application.
+    factory: Option<Arc<dyn SocketFactory>>,
     entries: Vec<Entry>,
     /// The entry that sent last.
     recent: usize,
@@ -79,6 +81,28 @@ struct Batch {
 }
 
 impl SocketSet {
+    /// No sockets yet, and what will make them.
+    pub(crate) fn made_by(factory: Option<Arc<dyn SocketFactory>>) -> Self {
+        SocketSet { factory, ..SocketSet::default() }
+    }
+
+    /// Takes a socket that the application bound, to accept connections at its address.
+    pub(crate) fn adopt(&mut self, socket: UdpSocket) -> io::Result<SocketAddr> {
+        let socket = LinkSocket::adopt(socket, None, false)?;
+        let address = socket.local();
+        let binding =
+            Binding { address, device: None, link: None, report_errors: false, sharing: Sharing::Alone };
+        self.add(socket, binding, None);
+        Ok(address)
+    }
+
+    fn add(&mut self, socket: Arc<LinkSocket>, binding: Binding, watcher: Option<AbortHandle>) {
+        if self.receive_times {
+            socket.enable_receive_times();
+        }
+        self.entries.push(Entry { socket, binding, backlog: VecDeque::new(), waiting: Vec::new(), watcher });
+    }
+
     /// The sockets' addresses, in the order of binding.
     pub(crate) fn locals(&self) -> Vec<SocketAddr> {
         self.entries.iter().map(|entry| entry.socket.local()).collect()
@@ -114,11 +138,8 @@ impl SocketSet {
         }
         let socket = self.bind_unique(&binding, buffer_bytes)?;
         let local = socket.local();
-        if self.receive_times {
-            socket.enable_receive_times();
-        }
         let watcher = if binding.report_errors { watch(&socket) } else { None };
-        self.entries.push(Entry { socket, binding, backlog: VecDeque::new(), waiting: Vec::new(), watcher });
+        self.add(socket, binding, watcher);
         Ok(local)
     }
 
@@ -135,7 +156,7 @@ impl SocketSet {
     fn bind_unique(&self, binding: &Binding, buffer_bytes: usize) -> io::Result<Arc<LinkSocket>> {
         let mut rejected = Vec::new();
         loop {
-            let socket = LinkSocket::bind(binding, buffer_bytes)?;
+            let socket = LinkSocket::bind(binding, buffer_bytes, self.factory.as_deref())?;
             if !self.entries.iter().any(|entry| entry.socket.local() == socket.local()) {
                 return Ok(socket);
             }

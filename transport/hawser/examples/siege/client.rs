@@ -71,7 +71,7 @@ impl Client {
         }
         let connection = connected?;
         let mut control = None;
-        if alpn == hawser::h3::ALPN {
+        if alpn == hawser_h3::ALPN {
             let mut stream = connection.open_uni().await?;
             stream.write_all(SETTINGS).await?;
             control = Some(stream);

@@ -23,7 +23,7 @@ pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
     let began = Instant::now();
     let mut downloads = JoinSet::new();
     for _ in 0..DOWNLOADS {
-        let client = Client::connect(&server, hawser::h3::ALPN).await?;
+        let client = Client::connect(&server, hawser_h3::ALPN).await?;
         let mut answer = client.ask(&request(GET, "/large", &[])).await?;
         downloads.spawn(async move {
             let bytes = answer.read_to_end(2 * LENGTH).await;
@@ -35,11 +35,11 @@ pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
     server.signal("HUP")?;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let still = downloads.len();
-    Client::connect(&server, hawser::h3::ALPN).await?.get_small().await?;
+    Client::connect(&server, hawser_h3::ALPN).await?.get_small().await?;
     server.signal("TERM")?;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let transport = hawser::default_transport();
-    let endpoint = Endpoint::client(config(&server, hawser::h3::ALPN, transport)?, hawser::Links::All)?;
+    let endpoint = Endpoint::client(config(&server, hawser_h3::ALPN, transport)?, hawser::Links::All)?;
     let is_refused = endpoint.connect(address(&server), "localhost").await.is_err();
     let mut whole = 0;
     while let Some(bytes) = downloads.join_next().await {

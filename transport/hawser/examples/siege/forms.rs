@@ -55,7 +55,7 @@ impl<'a> Siege<'a> {
     }
 
     pub(crate) async fn connect(&mut self, stream: u64, connection: u64) -> Result<&Client, Error> {
-        let client = Client::with(self.server, hawser::h3::ALPN, windows(stream, connection)).await?;
+        let client = Client::with(self.server, hawser_h3::ALPN, windows(stream, connection)).await?;
         self.clients.push(client);
         Ok(self.clients.last().expect("it was pushed just now"))
     }
@@ -155,7 +155,7 @@ pub(crate) fn garbage(to: SocketAddr, count: u64) -> io::Result<u64> {
 
 pub(crate) const SERVE: &[&str] = &["serve", "FOLDER"];
 const UPLOADS: &[&str] = &["serve", "FOLDER", "--allow-put", "--upload-quota", "8M"];
-pub(crate) const H3: &[u8] = hawser::h3::ALPN;
+pub(crate) const H3: &[u8] = hawser_h3::ALPN;
 
 /// A handshake costs about a millisecond of CPU and takes a client some ten packets.
 pub(crate) const HANDSHAKES: f64 = 600.0;

@@ -16,7 +16,7 @@ const HANDSHAKES: usize = 2_000;
 const HALF_OPEN: usize = 4_000;
 const GARBAGE: u64 = 200_000;
 
-const H3: &[u8] = hawser::h3::ALPN;
+const H3: &[u8] = hawser_h3::ALPN;
 
 /// Prints the table. Returns whether every victim was served in time.
 pub(crate) async fn run(command: &Path) -> Result<bool, Error> {

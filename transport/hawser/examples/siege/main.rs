@@ -122,7 +122,7 @@ async fn run(form: &Form, command: &std::path::Path) -> Result<Outcome, Error> {
 /// What a victim wants: a small file, or of other servers a connection.
 async fn ask(server: &Server, alpn: &'static [u8]) -> Result<(), Error> {
     let client = Client::connect(server, alpn).await?;
-    if alpn == hawser::h3::ALPN && server.has_files() {
+    if alpn == hawser_h3::ALPN && server.has_files() {
         return client.get_small().await;
     }
     // Who is turned away is told so right behind the handshake.

@@ -24,6 +24,7 @@ mod wait;
 mod waiting;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use hawser_numbers::SplitMix64;
 use hawser_policy::{
@@ -140,6 +141,12 @@ impl Policies {
         self.set.scheduler = scheduler;
         self.ask_interests();
         self.on_paths_changed();
+    }
+
+    /// Exchanges what makes the controllers of paths to come; the caller replaces those that exist.
+    pub(crate) fn set_controllers(&mut self, controllers: Arc<dyn ControllerFactory>) {
+        self.set.congestion = controllers;
+        self.wake();
     }
 
     /// Exchanges the whole set while the connection runs; the caller replaces the controllers.
