@@ -414,7 +414,7 @@ impl Connection {
             return Err(TransportError::new(crate::Code::INTERNAL_ERROR, reason));
         }
         let summary = summary?;
-        // If what came is the answer, there is nothing to ask.
+        // If what came is the answer and no data waits, there is nothing to ask.
         if let Some(id) =
             path.filter(|id| self.paths.get(*id).is_some_and(|path| path.life() == LifeCycle::Suspect))
         {
@@ -457,12 +457,16 @@ impl Connection {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return false };
         let returned = path.heard_at.is_some_and(|at| at + path.recovery.probe_timeout() < now);
         path.heard_at = Some(now);
-        let id = path.id;
+        let (id, is_suspect) = (path.id, path.life() == LifeCycle::Suspect);
         if opened.choice != KeyChoice::Previous && path.key_phase.on_received(opened.number) {
             self.on_key_phase_received(now);
         }
         if returned && self.paths.len() > 1 && self.streams.awaits_data() {
             self.repeat_acknowledgements(now, id);
+        }
+        // Data relies on a new round trip only.
+        if is_suspect && (self.awaits_data() || self.streams.awaits_data()) {
+            self.on_heard_again(now, id);
         }
         returned
     }
