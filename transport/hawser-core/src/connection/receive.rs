@@ -414,12 +414,6 @@ impl Connection {
             return Err(TransportError::new(crate::Code::INTERNAL_ERROR, reason));
         }
         let summary = summary?;
-        // If what came is the answer and no data waits, there is nothing to ask.
-        if let Some(id) =
-            path.filter(|id| self.paths.get(*id).is_some_and(|path| path.life() == LifeCycle::Suspect))
-        {
-            self.on_heard_again(now, id);
-        }
         if self.streams.take_refused() {
             self.observed.stats.packets_refused += 1;
             return Ok(());
@@ -465,7 +459,7 @@ impl Connection {
             self.repeat_acknowledgements(now, id);
         }
         // Data relies on a new round trip only.
-        if is_suspect && (self.awaits_data() || self.streams.awaits_data()) {
+        if is_suspect {
             self.on_heard_again(now, id);
         }
         returned
