@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use hawser_lab::experiments::guarantee::{self, Case, GuaranteeError, OWN, Options, Row, Verdict};
+use hawser_lab::experiments::guarantee::{self, Case, GuaranteeError, Options, Plan, Row, Verdict};
 
 use crate::emulate::load_failure;
 use hawser::Registry;
@@ -30,21 +31,25 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Guarantee {
-    /// Scenario files; without any, those of our own in the folder
+    /// Scenario files; without any, those of the plan
     files: Vec<PathBuf>,
-    /// Where our own scenarios are
+    /// Scenarios, what is transferred, and marks from this file, which is like lab/matrices/guarantee.toml, in place of those that come
+    /// with the command
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// Where the scenarios of the plan are
     #[arg(long, value_name = "DIR", default_value = "scenarios", conflicts_with = "files")]
     folder: PathBuf,
     /// Recorded drives instead: every DL_*.csv (download) and UL_*.csv (upload) of two carriers in DIR or DIR/pam2025 is a
     /// scenario, and each seed another window of it. The number of pairs is told
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "../shared/traces", conflicts_with = "files")]
     recorded: Option<PathBuf>,
-    /// Seeds 1 to this
-    #[arg(long, default_value = "20", value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    seeds: u64,
-    /// Simulated seconds of each run, if the scenario does not end before
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
-    seconds: Duration,
+    /// Seeds 1 to this. Default: as the plan has it, 20
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: Option<u64>,
+    /// Simulated seconds of each run, if the scenario does not end before. Default: as the plan has it, 30
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    seconds: Option<Duration>,
     /// Set a field of every scenario, such as `transport.scheduler=minrtt`; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -55,9 +60,10 @@ pub(crate) struct Guarantee {
 
 pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let plan = arguments.plan.as_deref().map_or_else(Plan::shipped, Plan::load).map_err(failure)?;
     let cases = match &arguments.recorded {
-        None => files(arguments)?.into_iter().map(Case::from).collect(),
-        Some(folder) => pairs(folder, arguments)?,
+        None => cases(&plan, arguments)?,
+        Some(folder) => guarantee::recorded_pairs(&plan, folder, &arguments.folder).map_err(failure)?,
     };
     if let (Some(folder), 0) = (&arguments.recorded, cases.len()) {
         remark(format_args!(
@@ -69,8 +75,9 @@ pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) ->
     let options = Options {
         cases,
         overrides: arguments.set.clone(),
-        seeds: arguments.seeds,
-        duration: arguments.seconds,
+        seeds: arguments.seeds.unwrap_or(plan.seeds),
+        duration: arguments.seconds.unwrap_or(plan.longest),
+        plan: Arc::new(plan),
         threads: arguments.threads.map_or_else(processors, usize::from),
     };
     if arguments.recorded.is_some() {
@@ -81,7 +88,7 @@ pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) ->
     if output.json {
         rows.iter().for_each(|row| Channel::Stdout.print(row));
     } else {
-        print(guarantee::table(&rows).trim_end());
+        print(guarantee::table(&rows, &options.plan.marks).trim_end());
     }
     let nothing = rows.iter().find(|row| row.verdict == Verdict::NothingTransferred);
     Ok(match nothing {
@@ -96,31 +103,29 @@ pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) ->
     })
 }
 
-/// The recorded drives of a folder.
-fn pairs(folder: &Path, arguments: &Guarantee) -> Result<Vec<Case>, Failure> {
-    guarantee::recorded_pairs(folder, &arguments.folder).map_err(failure)
-}
-
-fn files(arguments: &Guarantee) -> Result<Vec<PathBuf>, Failure> {
+/// The files that are named, or those of the plan.
+fn cases(plan: &Plan, arguments: &Guarantee) -> Result<Vec<Case>, Failure> {
     if !arguments.files.is_empty() {
-        return Ok(arguments.files.clone());
+        return Ok(arguments.files.iter().cloned().map(Case::from).collect());
     }
     let folder: &Path = &arguments.folder;
     if !folder.is_dir() {
         let message = format!(
-            "there is no folder {}; name scenario files, or with --folder the folder of {}.toml and the others",
+            "there is no folder {}; name scenario files, or with --folder the folder of {} and the others",
             folder.display(),
-            OWN[0]
+            plan.first_file()
         );
         return Err(Failure::new(Exit::NotRead, message));
     }
-    Ok(guarantee::own_files(folder))
+    Ok(plan.cases(folder))
 }
 
 fn failure(error: GuaranteeError) -> Failure {
     match error {
         GuaranteeError::Load(error) => load_failure(error),
-        error @ GuaranteeError::List { .. } => Failure::new(Exit::NotRead, error.to_string()),
+        error @ (GuaranteeError::List { .. } | GuaranteeError::Plan { .. }) => {
+            Failure::new(Exit::NotRead, error.to_string())
+        }
         other => Failure::new(Exit::Scenario, other.to_string()),
     }
 }

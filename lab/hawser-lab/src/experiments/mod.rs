@@ -28,5 +28,6 @@ pub mod scheduler_matrix;
 pub mod seam;
 pub mod sim_vs_emulator;
 pub mod sscc;
+mod traffic;
 pub mod verify;
 pub mod xfi;

@@ -1,20 +1,22 @@
 //! "Never worse than the best single link", as an experiment.
 //!
-//! Each scenario is simulated with every link alone and with all of them, with the same seeds, twice:
+//! Each scenario of a [`Plan`] is simulated with every link alone and with all of them, with the same seeds, twice:
 //!
-//! * a **download** that takes all it can get: goodput;
-//! * a **conversation**, requests of 200 bytes for answers of 64 kB, one after the other with pauses: the time from a
-//!   request to the end of its answer, of which the 99th percentile over all seeds counts. Unlike the delay of a bulk
-//!   transfer, which is that of the queue it fills itself, it tells what somebody who waits would notice.
+//! * with a **download** that takes all it can get: goodput;
+//! * with a **conversation**, requests and answers one after the other with pauses: the time from a request to the end of its
+//!   answer, of which the 99th percentile over all seeds counts. Unlike the delay of a bulk transfer, which is that of the queue
+//!   it fills itself, it tells what somebody who waits would notice.
 //!
 //! Either is compared with the link that is best at it over all seeds, and with what all links give a scheduler that knows
 //! their future. Recorded drives are scenarios, too ([`recorded_pairs`]). What else the scenario has running stays as it is.
 
+mod plan;
 mod recorded;
 mod runs;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::Registry;
@@ -22,34 +24,19 @@ use hawser_scenario::LoadError;
 use hawser_sim::run::RunError;
 use serde::Serialize;
 
+pub use plan::{Marks, Plan};
 pub use recorded::recorded_pairs;
 pub use text::table;
 
 use crate::data::statistics::paired_difference;
 use runs::{Results, Variant};
 
-/// The scenarios of our own, which the guarantee is about; those of papers show what they were made to show.
-pub const OWN: [&str; 14] = [
-    "two-equal",
-    "unequal",
-    "wifi-lte",
-    "three-links",
-    "drive",
-    "drive-pam",
-    "starlink-leocc",
-    "train-tunnel",
-    "ship",
-    "link-dies",
-    "dead-first-link",
-    "bufferbloat-link",
-    "asymmetric-uplink",
-    "shared-bottleneck",
-];
-
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The scenarios.
+    /// What is transferred.
+    pub plan: Arc<Plan>,
+    /// The scenarios: those of the plan, or others.
     pub cases: Vec<Case>,
     /// Fields set otherwise in all of them, as `KEY=VALUE`.
     pub overrides: Vec<String>,
@@ -79,6 +66,12 @@ impl From<PathBuf> for Case {
 /// Why it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GuaranteeError {
+    /// The plan cannot be read.
+    #[error("{reason}")]
+    Plan {
+        /// Which file, where in it, and why.
+        reason: String,
+    },
     /// A scenario cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -174,11 +167,6 @@ pub fn run(
         rows.push(row);
     }
     Ok(rows)
-}
-
-/// Where the files of our own scenarios are in a folder.
-pub fn own_files(folder: &Path) -> Vec<PathBuf> {
-    OWN.iter().map(|name| folder.join(format!("{name}.toml"))).collect()
 }
 
 fn row(results: &Results, seeds: u64) -> Row {

@@ -2,25 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+use super::plan::{Entry, Plan};
 use super::{Case, GuaranteeError};
 
-/// The scenario whose links play the recordings: what was not measured (delay, the other direction, loss) is generated.
-const SCENARIO: &str = "drive-pam.toml";
-
-/// The drives in a folder, or in `pam2025` within it, by name, as scenarios; `scenarios` is where our own are. `DL_*.csv` were
+/// The drives in a folder, or in `pam2025` within it, by name, as scenarios of a plan, whose files are in the folder `scenarios`. `DL_*.csv` were
 /// measured from the network, and are downloads; `UL_*.csv` to it, and are uploads. The seed chooses the window of a
 /// drive. None are there: an empty list.
 ///
 /// # Errors
 /// [`GuaranteeError::List`]: a folder that is there cannot be listed.
-pub fn recorded_pairs(folder: &Path, scenarios: &Path) -> Result<Vec<Case>, GuaranteeError> {
+pub fn recorded_pairs(plan: &Plan, folder: &Path, scenarios: &Path) -> Result<Vec<Case>, GuaranteeError> {
     let mut files = drives(folder)?;
     if files.is_empty() {
         files = drives(&folder.join("pam2025"))?;
     }
     // Names in a scenario are relative to its file.
     let whole = |path: PathBuf| path.canonicalize().unwrap_or(path);
-    Ok(files.into_iter().map(|(name, file)| case(&name, &whole(file), scenarios)).collect())
+    let case = |(name, file): (String, PathBuf)| case(&plan.recorded, &name, &whole(file), scenarios);
+    Ok(files.into_iter().map(case).collect())
 }
 
 /// Names and files, sorted.
@@ -44,17 +43,17 @@ fn drives(folder: &Path) -> Result<Vec<(String, PathBuf)>, GuaranteeError> {
     Ok(drives)
 }
 
-fn case(name: &str, file: &Path, scenarios: &Path) -> Case {
-    let quoted = toml_string(&file.display().to_string());
+/// One drive: NAME, FILE and DIRECTION in the fields of `entry` are replaced, each field by what stands in it.
+fn case(entry: &Entry, name: &str, file: &Path, scenarios: &Path) -> Case {
     let direction = if name.starts_with("UL_") { "up" } else { "down" };
-    Case {
-        file: scenarios.join(SCENARIO),
-        set: vec![
-            format!("name={}", toml_string(name)),
-            format!("scene.drive.recordings={{ files = {quoted}, window = \"random\" }}"),
-            format!("flow.main.direction={direction}"),
-        ],
-    }
+    let (name, path) = (toml_string(name), toml_string(&file.display().to_string()));
+    let words = [("NAME", name.as_str()), ("FILE", path.as_str()), ("DIRECTION", direction)];
+    let fill = |field: &String| {
+        // One of them at most: a file may have any name.
+        let word = words.iter().find(|(word, _)| field.contains(word));
+        word.map_or_else(|| field.clone(), |(word, value)| field.replacen(word, value, 1))
+    };
+    Case { file: scenarios.join(&entry.file), set: entry.set.iter().map(fill).collect() }
 }
 
 /// A text as a basic string of TOML.
@@ -87,14 +86,16 @@ mod tests {
     #[test]
     fn every_pair_of_a_drive_is_a_scenario_whose_seed_chooses_the_window() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(recorded_pairs(folder.path(), &scenarios()).unwrap(), []);
+        let plan = Plan::shipped().unwrap();
+        let pairs = |folder: &Path| recorded_pairs(&plan, folder, &scenarios());
+        assert_eq!(pairs(folder.path()).unwrap(), []);
         let inner = folder.path().join("pam2025");
         std::fs::create_dir(&inner).unwrap();
         std::fs::write(inner.join("LICENSE"), "").unwrap();
         std::fs::write(inner.join("DL_a.csv"), drive("DL")).unwrap();
         std::fs::write(inner.join("UL_b.csv"), drive("UL")).unwrap();
-        let cases = recorded_pairs(folder.path(), &scenarios()).unwrap();
-        assert_eq!(cases, recorded_pairs(&inner, &scenarios()).unwrap());
+        let cases = pairs(folder.path()).unwrap();
+        assert_eq!(cases, pairs(&inner).unwrap());
         let read = |case: &Case, seed: u64| {
             let set: Vec<String> = case.set.iter().cloned().chain([format!("seed={seed}")]).collect();
             load(&case.file, &set).unwrap()

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use hawser_policy::{PolicySpec, Registry};
 use hawser_scenario::{Flow, FlowKind, Scenario, SourceKind, load};
@@ -11,16 +10,6 @@ use hawser_sim::oracle::OracleEdpf;
 use hawser_sim::run::{Delays, NoRecorder, RunError, Simulation};
 
 use super::{Case, GuaranteeError, Options};
-
-/// Bytes of a request and of its answer, and the pause after it.
-const CONVERSATION: FlowKind = FlowKind::Requests {
-    request: 200,
-    response: 64_000,
-    think: Duration::from_millis(100),
-    number: None,
-    parallel: 1,
-    every: None,
-};
 
 /// What came of a scenario.
 pub(super) struct Results {
@@ -127,18 +116,11 @@ fn measure(
     let mut flows = scenario.traffic().into_owned();
     let flow = &mut flows[main];
     let name = flow.name.clone();
-    *flow = Flow {
-        kind: if job.converses { CONVERSATION } else { download_of(&flow.kind) },
-        links: match job.choice {
-            Choice::Alone(link) => vec![link],
-            Choice::All | Choice::Oracle => flow.links.clone(),
-        },
-        stop: None,
-        count: 1,
-        awaited: false,
-        pattern: None,
-        ..flow.clone()
-    };
+    let traffic = if job.converses { &options.plan.delay } else { &options.plan.goodput };
+    *flow = traffic.in_place_of(flow);
+    if let Choice::Alone(link) = job.choice {
+        flow.links = vec![link];
+    }
     if job.choice == Choice::Oracle {
         flow.policies = scenario.policies_of(flow);
         flow.policies.scheduler = PolicySpec::new(OracleEdpf::NAME).ok();
@@ -153,11 +135,6 @@ fn measure(
         false => Measured::Goodput(goodput),
         true => Measured::Answers(simulation.meter(&name).map(|meter| meter.delays).unwrap_or_default()),
     })
-}
-
-/// A bulk transfer without end in the flow's direction.
-fn download_of(kind: &FlowKind) -> FlowKind {
-    FlowKind::Bulk { direction: kind.direction(), size: None }
 }
 
 /// Does all jobs on some threads; the results are in the order of the jobs.

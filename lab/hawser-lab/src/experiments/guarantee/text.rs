@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{Row, Verdict};
+use super::{Marks, Row, Verdict};
 
 /// Scenarios that are named one by one for what they have in common.
 const MOST_NAMED: usize = 5;
 
 /// One line per scenario, and what falls short.
-pub fn table(rows: &[Row]) -> String {
+pub fn table(rows: &[Row], marks: &Marks) -> String {
     let width = rows.iter().map(|row| row.scenario.len()).max().unwrap_or(0).max(18);
     let mut text = format!(
         "{:<width$} {:>12} {:>12} {:>12}  {:<8} {:>18} {:>6} {:>9} {:>9}  {:<8} {:>6} {:>6}\n",
@@ -36,7 +36,7 @@ pub fn table(rows: &[Row]) -> String {
     );
     recordings(&mut text, rows);
     if rows.len() > 1 {
-        marks(&mut text, rows);
+        reached(&mut text, rows, marks);
     }
     let named = |verdict| -> Vec<&str> {
         rows.iter().filter(|row| row.verdict == verdict).map(|row| row.scenario.as_str()).collect()
@@ -72,18 +72,19 @@ fn recordings(text: &mut String, rows: &[Row]) {
 }
 
 /// How many scenarios reach the marks.
-fn marks(text: &mut String, rows: &[Row]) {
+fn reached(text: &mut String, rows: &[Row], marks: &Marks) {
     let all = rows.len();
+    let Marks { goodput_of_best: best, goodput_of_sum: sum, delay_of_best: delay } = *marks;
     let count = |reaches: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| reaches(row)).count();
-    let of_sum = |row: &Row| row.goodput_bps >= 0.90 * row.sum_bps;
+    let is_quick = |ratio: Option<f64>| ratio.is_some_and(|ratio| ratio <= delay);
     let _ = writeln!(
         text,
-        "goodput: {} of {all} at least 0.98 of the best link, {} at least 0.90 of the sum; p99: {} at most 1.10 of the best \
-         link's, {} of the oracle's",
-        count(&|row| row.goodput_ratio.is_none_or(|ratio| ratio >= 0.98)),
-        count(&of_sum),
-        count(&|row| row.p99_delay_ratio.is_some_and(|ratio| ratio <= 1.10)),
-        count(&|row| row.oracle_p99_delay_ratio.is_some_and(|ratio| ratio <= 1.10)),
+        "goodput: {} of {all} at least {best:.2} of the best link, {} at least {sum:.2} of the sum; p99: {} at most {delay:.2} of \
+         the best link's, {} of the oracle's",
+        count(&|row| row.goodput_ratio.is_none_or(|ratio| ratio >= best)),
+        count(&|row| row.goodput_bps >= sum * row.sum_bps),
+        count(&|row| is_quick(row.p99_delay_ratio)),
+        count(&|row| is_quick(row.oracle_p99_delay_ratio)),
     );
 }
 

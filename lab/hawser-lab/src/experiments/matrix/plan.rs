@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::MatrixError;
+use crate::experiments::traffic::doubled;
 
 /// The grid that comes with the program, and where it stands.
 const SHIPPED: (&str, &str) =
@@ -93,7 +94,7 @@ impl Plan {
             return Err("`losses`: expected one or more of 0 to below 1, the least first".to_owned());
         }
         let names: Vec<&str> = self.links.iter().map(|link| link.name.as_str()).collect();
-        if let Some((_, name)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        if let Some(name) = doubled(&names) {
             return Err(format!("two links are named {name:?}; names must differ"));
         }
         if !names.contains(&self.coupled_link.as_str()) {

@@ -78,7 +78,7 @@ pub(super) fn run(cell: &Cell, mut scenario: Scenario, registry: &Registry) -> R
     let has_connection = |flow: &Flow| !matches!(flow.kind, FlowKind::Udp { .. });
     let main = flows.iter().position(has_connection).ok_or("the scenario has no connection")?;
     flows.iter_mut().for_each(|flow| flow.awaited = false);
-    let mut flow = cell.workload.flow(&flows[main]);
+    let mut flow = cell.workload.traffic.in_place_of(&flows[main]);
     flow.policies = scenario.policies_of(&flow);
     flow.policies.scheduler = Some(spec(&cell.policy())?);
     flow.policies.congestion = Some(spec(&cell.controller)?);

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_scenario::{Flow, FlowKind, Scenario};
 use hawser_sched::Mode;
 use serde::Deserialize;
 
 use super::MatrixError;
+use crate::experiments::traffic::{Traffic, doubled};
 
 /// The grid that comes with the program, and where it stands.
 const SHIPPED: (&str, &str) =
@@ -61,10 +61,8 @@ pub struct Workload {
     pub mode: Mode,
     /// Longest simulated time.
     pub longest: Duration,
-    /// Whether its end ends the run.
-    awaited: bool,
-    /// What it does, to the client.
-    kind: FlowKind,
+    /// What it does.
+    pub(super) traffic: Traffic,
 }
 
 /// By what a workload is judged.
@@ -124,12 +122,10 @@ impl Plan {
         let workloads = plan.workload.into_iter().map(WorkloadFile::read);
         let workloads: Vec<Workload> =
             workloads.collect::<Result<_, _>>().map_err(|reason| wrong(&reason))?;
-        let names = |names: Vec<&String>| {
-            let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
-            twice.map(|(_, name)| format!("two are named {name:?}; names must differ"))
-        };
-        let of_links = names(plan.links.iter().map(|links| &links.name).collect());
-        if let Some(reason) = of_links.or_else(|| names(workloads.iter().map(|it| &it.name).collect())) {
+        let links: Vec<&str> = plan.links.iter().map(|links| links.name.as_str()).collect();
+        let named: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
+        if let Some(name) = doubled(&links).or_else(|| doubled(&named)) {
+            let reason = format!("two are named {name:?}; names must differ");
             return Err(wrong(&reason));
         }
         Ok(Plan {
@@ -142,50 +138,21 @@ impl Plan {
 }
 
 impl WorkloadFile {
-    /// Scenarios say what their flows are, so that a scenario with this one is read.
     fn read(self) -> Result<Workload, String> {
-        let WorkloadFile { name, judged, mode, longest, mut flow } = self;
-        let wrong = |reason: &dyn std::fmt::Display| format!("workload {name:?}: {reason}");
-        flow.insert("name".to_owned(), "main".into());
-        let link = [("name", "a"), ("rate", "1 Mbit/s"), ("delay", "1 ms")];
-        let link: toml::Table = link.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect();
-        let mut scenario = toml::Table::new();
-        scenario.insert("version".to_owned(), 1.into());
-        scenario.insert("name".to_owned(), "workload".into());
-        scenario.insert("duration".to_owned(), longest.into());
-        scenario.insert("link".to_owned(), toml::Value::Array(vec![link.into()]));
-        scenario.insert("flow".to_owned(), toml::Value::Array(vec![flow.into()]));
-        let text = toml::to_string(&scenario).map_err(|error| wrong(&error))?;
-        let mut no_file = |_: &str| Err("a workload reads no files".to_owned());
-        let scenario = Scenario::parse(&text, &name, &mut no_file).map_err(|error| wrong(&error))?;
-        let longest = scenario.duration.ok_or_else(|| wrong(&"no duration"))?;
-        let Some(Flow { kind, awaited, .. }) = scenario.flows.into_iter().next() else {
-            return Err(wrong(&"no flow"));
-        };
+        let WorkloadFile { name, judged, mode, longest, flow } = self;
+        let place = format!("workload {name:?}");
+        let (traffic, longest) = Traffic::read(&place, &longest, flow)?;
         let known = || Mode::ALL.map(Mode::name).join(", ");
         let mode = Mode::ALL.into_iter().find(|known| known.name() == mode);
-        let mode = mode.ok_or_else(|| wrong(&format!("expected one of these modes: {}", known())))?;
-        Ok(Workload { judged, mode, longest, awaited, kind, name })
-    }
-}
-
-impl Workload {
-    /// The flow that takes the place of another, in its direction where it has one.
-    pub(super) fn flow(&self, other: &Flow) -> Flow {
-        let mut kind = self.kind.clone();
-        match &mut kind {
-            FlowKind::Bulk { direction, .. }
-            | FlowKind::Datagrams { direction, .. }
-            | FlowKind::Application { direction, .. }
-            | FlowKind::Udp { direction, .. } => *direction = other.kind.direction(),
-            FlowKind::Requests { .. } => {}
-        }
-        Flow { kind, stop: None, count: 1, pattern: None, awaited: self.awaited, ..other.clone() }
+        let mode = mode.ok_or_else(|| format!("{place}: expected one of these modes: {}", known()))?;
+        Ok(Workload { judged, mode, longest, traffic, name })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use hawser_scenario::FlowKind;
+
     use super::*;
 
     #[test]
@@ -194,9 +161,11 @@ mod tests {
         assert_eq!((plan.links.len(), plan.workloads.len()), (11, 6));
         let names: Vec<&str> = plan.workloads.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["5 MB", "50 MB", "page", "requests", "frames", "datagrams"]);
-        let awaited: Vec<bool> = plan.workloads.iter().map(|it| it.awaited).collect();
+        let awaited: Vec<bool> = plan.workloads.iter().map(|it| it.traffic.awaited).collect();
         assert_eq!(awaited, [true, true, true, false, false, false]);
-        let FlowKind::Requests { every, response, parallel, .. } = plan.workloads[4].kind else { panic!() };
+        let FlowKind::Requests { every, response, parallel, .. } = plan.workloads[4].traffic.kind else {
+            panic!()
+        };
         assert_eq!((every, response, parallel), (Some(Duration::from_nanos(33_333_333)), 12_500, 1_000));
     }
 
