@@ -6,7 +6,7 @@ use hawser_scenario::Plan;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{SweepError, TableName};
+use super::SweepError;
 use crate::data::table::write_file;
 
 /// Version of the layout of a folder.
@@ -48,7 +48,8 @@ pub struct InputFile {
 }
 
 impl Manifest {
-    pub(super) fn new(plan: &Plan, text: &str, inputs: Vec<InputFile>) -> Self {
+    /// Returns what identifies the runs of a plan, given its text, the files that it reads and the names of its tables.
+    pub(super) fn new(plan: &Plan, text: &str, inputs: Vec<InputFile>, tables: Vec<String>) -> Self {
         Manifest {
             format: FORMAT,
             hawser: env!("CARGO_PKG_VERSION").to_owned(),
@@ -58,7 +59,7 @@ impl Manifest {
             scenarios: plan.scenarios.clone(),
             factors: plan.factors.clone(),
             cells: plan.cells.len(),
-            tables: TableName::ALL.iter().map(|table| table.name().to_owned()).collect(),
+            tables,
             program_sha256: None,
         }
     }

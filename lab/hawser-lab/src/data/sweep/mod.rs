@@ -106,7 +106,8 @@ impl Sweep {
 
     /// What must be the same for all who add to a folder.
     pub fn manifest(&self) -> Manifest {
-        Manifest::new(&self.plan, &self.text, self.inputs.digests(&self.path))
+        let tables = TableName::ALL.iter().map(|table| table.name().to_owned()).collect();
+        Manifest::new(&self.plan, &self.text, self.inputs.digests(&self.path), tables)
     }
 
     /// The scenario of a cell.
