@@ -32,6 +32,11 @@ use hawser_command::options::{ClientOptions, ServerTrust, listen_address, second
 use hawser_command::output::Output;
 use hawser_command::units::parse_bytes;
 
+/// The UDP port of the server, unless another is chosen.
+const DEFAULT_PORT: NonZeroU16 = match NonZeroU16::new(5202) {
+    Some(port) => port,
+    None => NonZeroU16::MIN,
+};
 /// Most flows of a session.
 const MAX_FLOWS: u32 = 64;
 
@@ -105,7 +110,7 @@ pub struct Client {
     #[arg(value_parser = host)]
     host: String,
     /// Its UDP port
-    #[arg(short, long, default_value = "5202")]
+    #[arg(short, long, default_value_t = DEFAULT_PORT)]
     port: NonZeroU16,
     /// Measure on this interface whenever it has an address; it need not be there yet. Repeat for more: each has sessions of its own
     #[arg(short, long, alias = "path", value_name = "IFACE", required = true)]
@@ -168,7 +173,7 @@ pub struct Upload {
     /// The server: name or address
     host: String,
     /// Its UDP port
-    #[arg(short, long, default_value = "5202")]
+    #[arg(short, long, default_value_t = DEFAULT_PORT)]
     port: NonZeroU16,
     /// How to reach the server
     #[command(flatten)]

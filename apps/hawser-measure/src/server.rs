@@ -65,7 +65,7 @@ pub(super) async fn run(
     let run = RunId(rand::random());
     let store = open_store(&arguments.out, arguments.max_disk, run, output)?;
     let builder = || Endpoint::builder().server(config.clone()).policies(registry.clone());
-    let endpoint = listen(builder, &identity, arguments.listen, 5202, &[])?;
+    let endpoint = listen(builder, &identity, arguments.listen, crate::DEFAULT_PORT.get(), &[])?;
     let (control, mut interrupt) = arguments.control.start("measure server", &interrupt, output).await?;
     control.attach(&endpoint);
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);

@@ -25,6 +25,12 @@ use hawser_command::output::Output;
 use hawser_command::server_scheduler::AllowedSchedulers;
 use hawser_command::units::{parse_bit_rate, parse_bytes};
 
+/// The UDP port of the server, unless another is chosen.
+const DEFAULT_PORT: NonZeroU16 = match NonZeroU16::new(5201) {
+    Some(port) => port,
+    None => NonZeroU16::MIN,
+};
+
 const EXAMPLES: &str = "\
 Examples:
   hawser perf server                           on one machine; prints the client's command line
@@ -81,7 +87,7 @@ pub(crate) struct Client {
     /// The server: name or address
     host: String,
     /// Its UDP port
-    #[arg(short, long, default_value = "5201")]
+    #[arg(short, long, default_value_t = DEFAULT_PORT)]
     port: NonZeroU16,
     /// Seconds to send for; what is on its way then has one more second to arrive. 0: until Ctrl-C, a day at most
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_none)]

@@ -41,7 +41,7 @@ pub(super) async fn run(
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
         arguments.allowed_schedulers.apply(builder)
     };
-    let endpoint = listen(builder, &identity, arguments.listen, 5201, &[])?;
+    let endpoint = listen(builder, &identity, arguments.listen, super::DEFAULT_PORT.get(), &[])?;
     let (control, mut interrupt) = arguments.control.start("perf server", &interrupt, output).await?;
     control.attach(&endpoint);
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);
