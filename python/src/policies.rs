@@ -68,7 +68,7 @@ fn read<T: Any + Send + Sync>(
 /// # Errors
 /// `ValueError` with those that there are.
 pub(crate) fn kind(name: &str) -> PyResult<PolicyKind> {
-    PolicyKind::ALL.into_iter().find(|kind| kind.field() == name).ok_or_else(|| {
+    PolicyKind::named(name).ok_or_else(|| {
         let known: Vec<&str> = PolicyKind::ALL.iter().map(|kind| kind.field()).collect();
         wrong(format!("no kind of policy {name:?}: there are {}", known.join(", ")))
     })

@@ -36,7 +36,7 @@ def two(**overrides: object) -> hawser.Scenario:
 def test_a_run_has_the_trace_of_the_command(scenarios: Path, command: str) -> None:
     for arguments, options, overrides in [
         (["--seed", "7"], {"seed": 7}, {"duration": "3 s"}),
-        (["--scheduler", "minrtt", "--cc", "cubic,beta=0.8"], {"scheduler": "minrtt", "congestion": "cubic,beta=0.8"}, {"duration": "2 s"}),
+        (["--scheduler", "minrtt", "--congestion", "cubic,beta=0.8"], {"scheduler": "minrtt", "congestion": "cubic,beta=0.8"}, {"duration": "2 s"}),
         (["--set", "link.wifi0.delay=25 ms"], {}, {"duration": "2 s", "link__wifi0__delay": "25 ms"}),
     ]:
         file = scenarios / "wifi-lte.toml"

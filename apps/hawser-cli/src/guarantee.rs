@@ -53,9 +53,9 @@ pub(crate) struct Guarantee {
     /// Set a field of every scenario, such as `transport.scheduler=minrtt`; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Threads; all processors unless given
-    #[arg(short = 'j', long, alias = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
+    /// Threads. Default: one per core
+    #[arg(short = 'j', long, alias = "threads", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
 }
 
 pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) ->
         seeds: arguments.seeds.unwrap_or(plan.seeds),
         duration: arguments.seconds.unwrap_or(plan.longest),
         plan: Arc::new(plan),
-        threads: arguments.threads.map_or_else(processors, usize::from),
+        threads: arguments.jobs.map_or_else(processors, usize::from),
     };
     if arguments.recorded.is_some() {
         output.remark(format_args!("hawser: {} pairs of recorded links", options.cases.len()));

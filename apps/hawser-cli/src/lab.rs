@@ -84,7 +84,7 @@ The table has a line per direction of each link, and one of the data that the ap
 
 Examples:
   hawser lab agree scenarios/two-equal.toml
-  hawser lab agree scenarios/unequal.toml --seconds 60 --runs 1 --set transport.controller=newreno --json";
+  hawser lab agree scenarios/unequal.toml --seconds 60 --runs 1 --set transport.congestion=newreno --json";
 
 /// `hawser lab agree`.
 #[derive(Args, Debug)]

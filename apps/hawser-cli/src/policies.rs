@@ -26,7 +26,7 @@ and sweeps, and in code.
 Examples:
   hawser policies
   hawser policies cubic
-  hawser sim run scenarios/wifi-lte.toml --scheduler ecf,beta=0.5 --cc cubic,beta=0.8";
+  hawser sim run scenarios/wifi-lte.toml --scheduler ecf,beta=0.5 --congestion cubic,beta=0.8";
 
 /// `hawser policies`.
 #[derive(Args, Debug)]
@@ -42,7 +42,7 @@ struct PolicyReport<'a> {
     /// The field in which it is chosen.
     kind: &'static str,
     /// The option that chooses it.
-    option: &'static str,
+    option: String,
     name: &'a str,
     aliases: &'a [String],
     /// Whether it is used when nobody chooses.

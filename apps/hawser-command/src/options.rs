@@ -91,7 +91,7 @@ impl TransportOptions {
 
     /// Decides which paths a client's connections have.
     fn path_manager(&self, registry: &Registry) -> Result<Arc<dyn PathManagerFactory>, Failure> {
-        let factory = registry.paths(&self.policies.with_environment(registry)?);
+        let factory = registry.paths_of(&self.policies.with_environment(registry)?);
         factory.map_err(|error| Failure::usage(error.to_string()))
     }
 

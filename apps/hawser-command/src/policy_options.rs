@@ -18,14 +18,14 @@ pub struct PolicyOptions {
     #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     scheduler: Option<PolicySpec>,
     /// Congestion controller of each path
-    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
-    cc: Option<PolicySpec>,
+    #[arg(long, alias = "cc", value_name = "SPEC", help_heading = HEADING)]
+    congestion: Option<PolicySpec>,
     /// When and where acknowledgements leave
     #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     acks: Option<PolicySpec>,
     /// Which paths exist
-    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
-    path_manager: Option<PolicySpec>,
+    #[arg(long, alias = "path-manager", value_name = "SPEC", help_heading = HEADING)]
+    paths: Option<PolicySpec>,
     /// How strongly data is protected
     #[arg(long, value_name = "SPEC", help_heading = HEADING)]
     protection: Option<PolicySpec>,
@@ -50,8 +50,8 @@ pub fn with_names(
 fn with_names_below(mut command: Command, registry: &Registry, controller: Option<&str>) -> Command {
     for kind in PolicyKind::ALL {
         let own = controller.filter(|_| kind == PolicyKind::Congestion);
-        let id = option(kind).trim_start_matches("--").replace('-', "_");
-        let argument = command.get_arguments().find(|argument| argument.get_id() == id.as_str());
+        let id = kind.field();
+        let argument = command.get_arguments().find(|argument| argument.get_id() == id);
         if let Some(what) = argument.and_then(|argument| argument.get_help()).map(ToString::to_string) {
             command = command.mut_arg(id, |argument| argument.help(help(registry, &what, kind, own)));
         }
@@ -76,24 +76,17 @@ fn help(registry: &Registry, what: &str, kind: PolicyKind, own: Option<&str>) ->
     format!("{what}: {}{}", names.join(", "), default.unwrap_or_default())
 }
 
-/// The option that chooses a policy of this kind.
-pub fn option(kind: PolicyKind) -> &'static str {
-    match kind {
-        PolicyKind::Set => "--policy",
-        PolicyKind::Scheduler => "--scheduler",
-        PolicyKind::Congestion => "--cc",
-        PolicyKind::Acknowledgements => "--acks",
-        PolicyKind::Paths => "--path-manager",
-        PolicyKind::Protection => "--protection",
-    }
+/// Returns the option that chooses a policy of this kind.
+pub fn option(kind: PolicyKind) -> String {
+    format!("--{}", kind.field())
 }
 
-/// Where a transfer looks for what no option says.
-const ENVIRONMENT: [(PolicyKind, &str); 3] = [
-    (PolicyKind::Set, "HAWSER_POLICY"),
-    (PolicyKind::Scheduler, "HAWSER_SCHEDULER"),
-    (PolicyKind::Congestion, "HAWSER_CC"),
-];
+/// Returns the variables in which a transfer looks for what no option says: the present one, then former ones.
+fn variables(kind: PolicyKind) -> Vec<String> {
+    let former: &[&str] = if kind == PolicyKind::Congestion { &["cc"] } else { &[] };
+    let names = [kind.field()].into_iter().chain(former.iter().copied());
+    names.map(|name| format!("HAWSER_{}", name.to_uppercase())).collect()
+}
 
 impl PolicyOptions {
     /// What is said, all of which exists.
@@ -104,13 +97,13 @@ impl PolicyOptions {
         let composition = Composition {
             policy: self.policy.clone(),
             scheduler: self.scheduler.clone(),
-            congestion: self.cc.clone(),
-            acknowledgements: self.acks.clone(),
-            paths: self.path_manager.clone(),
+            congestion: self.congestion.clone(),
+            acks: self.acks.clone(),
+            paths: self.paths.clone(),
             protection: self.protection.clone(),
         };
         for (kind, spec) in composition.parts() {
-            check(registry, kind, spec, option(kind))?;
+            check(registry, kind, spec, &option(kind))?;
         }
         Ok(composition)
     }
@@ -118,14 +111,15 @@ impl PolicyOptions {
     /// The same, and what the environment says of the rest.
     pub fn with_environment(&self, registry: &Registry) -> Result<Composition, Failure> {
         let mut composition = self.composition(registry)?;
-        for (kind, variable) in ENVIRONMENT {
-            let Ok(text) = std::env::var(variable) else { continue };
+        let variables = |kind| variables(kind).into_iter().map(move |variable| (kind, variable));
+        for (kind, variable) in PolicyKind::ALL.into_iter().flat_map(variables) {
+            let Ok(text) = std::env::var(&variable) else { continue };
             if composition.get(kind).is_some() || text.is_empty() {
                 continue;
             }
             let wrong = |error| Failure::usage(format!("{variable}: {error}"));
             let spec: PolicySpec = text.parse().map_err(wrong)?;
-            check(registry, kind, &spec, variable)?;
+            check(registry, kind, &spec, &variable)?;
             composition.set(kind, spec);
         }
         Ok(composition)
@@ -197,7 +191,7 @@ mod tests {
         };
         let spec = |text: &str| Some(text.parse().expect("a name"));
         assert_eq!(controller(PolicyOptions::default()).as_deref(), Some("bbr"));
-        let cubic = PolicyOptions { cc: spec("cubic,beta=0.8"), ..PolicyOptions::default() };
+        let cubic = PolicyOptions { congestion: spec("cubic,beta=0.8"), ..PolicyOptions::default() };
         assert_eq!(controller(cubic).as_deref(), Some("cubic,beta=0.8"));
         // The default of a scheduler is not its own, that of a set is.
         let scheduler = PolicyOptions { policy: spec("minrtt"), ..PolicyOptions::default() };

@@ -42,7 +42,7 @@ use hawser_command::server_scheduler::AllowedSchedulers;
 
 /// The subcommand.
 pub const NAME: &str = "live";
-/// Live video. BBR where neither `--cc` nor a policy set brings another controller: random losses must not hold a stream up
+/// Live video. BBR where neither `--congestion` nor a policy set brings another controller: random losses must not hold a stream up
 /// whose rate the encoder has fixed.
 pub const PROFILE: Profile<'static> = Profile { alpn: protocol::ALPN, controller: Some("bbr"), tune: &tune };
 /// A live player sends nothing of its own. One whose relay was restarted learns it from the answer to this PING.
@@ -80,7 +80,7 @@ Examples:
   hawser live relay --key KEY                              on a server; prints the other two command lines
   hawser live publish HOST:4434 --pin 'PIN' --key KEY      where the encoder is: ffmpeg, OBS to rtmp://127.0.0.1/live/KEY
   hawser live play HOST:4434 --pin 'PIN' --key KEY         where the player is: a browser at http://127.0.0.1:8080/
-  hawser live publish HOST:4434 --policy 4d-map --cc bbr ... with frames discarded, copied or not retransmitted (relay as well)
+  hawser live publish HOST:4434 --policy 4d-map --congestion bbr ... with frames discarded, copied or not retransmitted (relay as well)
   hawser live play HOST:4434 --output - ... | ffplay -     without HTTP";
 
 /// `hawser live`.

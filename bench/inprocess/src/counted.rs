@@ -18,14 +18,14 @@ const MOST: u64 = 5_000;
 
 /// Puts the controller of this name into the registry as `counted`.
 pub(crate) fn register(registry: &mut Registry, name: &str) -> Result<(), Error> {
-    let inner = registry.controller(name)?;
+    let inner = registry.congestion(name)?;
     registry.add_controllers(PolicyInfo::new("counted", "counts"), move |_| Arc::new(Factory(inner.clone())));
     Ok(())
 }
 
 /// Whether a controller looks at the other paths.
 pub(crate) fn is_coupled(name: &str) -> Result<bool, Error> {
-    let factory = hawser_net::policies().controller(name)?;
+    let factory = hawser_net::policies().congestion(name)?;
     let init = ControllerInit {
         path: hawser_policy::PathId::ZERO,
         now: Time::ZERO,

@@ -99,7 +99,7 @@ fn policies(script: &mut Script<'_>, transport: &mut TransportConfig, which: u8)
         _ => &[
             PolicyKind::Scheduler,
             PolicyKind::Congestion,
-            PolicyKind::Acknowledgements,
+            PolicyKind::Acks,
             PolicyKind::Protection,
         ],
     };

@@ -34,7 +34,7 @@ pub(crate) fn registry() -> Registry {
 
 /// The controller that a text names.
 pub(crate) fn build_with(spec: &str, init: &ControllerInit) -> Box<dyn CongestionController> {
-    registry().controller(spec).expect("a controller and parameters that exist").build(init)
+    registry().congestion(spec).expect("a controller and parameters that exist").build(init)
 }
 
 /// An acknowledgement of `bytes` at `now` with round-trip time `rtt`, all of them sent in this epoch.

@@ -204,7 +204,7 @@ fn registered_names_are_those_the_controllers_give() {
         ]
     );
     for name in names {
-        assert_eq!(registry.controller(name).unwrap().build(&testing::init(10_000)).name(), name);
+        assert_eq!(registry.congestion(name).unwrap().build(&testing::init(10_000)).name(), name);
     }
 }
 
@@ -371,7 +371,7 @@ proptest! {
         for name in registry.names(PolicyKind::Congestion) {
             let mut start = testing::init(initial_window);
             start.snapshot = from_snapshot.then(testing::snapshot);
-            let mut controller = registry.controller(name).unwrap().build(&start);
+            let mut controller = registry.congestion(name).unwrap().build(&start);
             drive(name, controller.as_mut(), &events, |_| {})?;
         }
     }
@@ -399,7 +399,7 @@ proptest! {
     fn windows_move_in_the_right_direction(steps in prop::collection::vec((any::<bool>(), 1u64..20_000), 1..60)) {
         let registry = registry();
         for name in ["cubic", "newreno", "olia", "lia", "balia", "dwc", "westwood", "illinois", "elastic"] {
-            let mut controller = registry.controller(name).unwrap().build(&testing::init(12_000));
+            let mut controller = registry.congestion(name).unwrap().build(&testing::init(12_000));
             let mut now = Time::ZERO;
             for (is_loss, bytes) in &steps {
                 now += Duration::from_millis(20);

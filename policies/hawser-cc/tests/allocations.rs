@@ -127,7 +127,7 @@ fn no_controller_allocates_per_acknowledgement() {
     let paths = [sibling(0), sibling(1)];
     let siblings = Siblings { own: PathId::ZERO, paths: &paths };
     for name in registry.names(PolicyKind::Congestion) {
-        let mut controller = registry.controller(name).expect("is registered").build(&init());
+        let mut controller = registry.congestion(name).expect("is registered").build(&init());
         drive(controller.as_mut(), 1..4 * FLIGHT, &siblings);
         let counted = allocation_counter::measure(|| {
             drive(controller.as_mut(), 4 * FLIGHT..80_000, &siblings);

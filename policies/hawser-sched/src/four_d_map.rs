@@ -107,8 +107,8 @@ impl FourDMap {
 
     /// The same with another model, and with a log if there is one, in place of what was registered under this name.
     pub fn register_with(registry: &mut Registry, model: Arc<FourDMapModel>, log: Option<FourDMapLog>) {
-        let Ok(congestion) = registry.controller("olia") else { return };
-        let Ok(acknowledgements) = registry.ack_policy("default") else { return };
+        let Ok(congestion) = registry.congestion("olia") else { return };
+        let Ok(acks) = registry.acks("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
             let model = parameters.file("model").unwrap_or_else(|| model.clone());
             let parameters = FourDMapParameters::read(parameters);
@@ -118,7 +118,7 @@ impl FourDMap {
             let parts = Composed {
                 scheduler: Arc::new(scheduler),
                 congestion: congestion.clone(),
-                acknowledgements: acknowledgements.clone(),
+                acks: acks.clone(),
                 protection: None,
             };
             let set = FourDMap::new(parameters, parts);

@@ -60,13 +60,13 @@ impl Leap {
 
     /// Adds the set. It takes its acknowledgements from the registry as it is now, if that has them.
     pub fn register(registry: &mut Registry) {
-        let Ok(congestion) = registry.controller("newreno") else { return };
-        let Ok(acknowledgements) = registry.ack_policy("default") else { return };
+        let Ok(congestion) = registry.congestion("newreno") else { return };
+        let Ok(acks) = registry.acks("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
             let parts = Composed {
                 scheduler: Arc::new(|_: &_| Box::new(MinRtt) as Box<_>),
                 congestion: congestion.clone(),
-                acknowledgements: acknowledgements.clone(),
+                acks: acks.clone(),
                 protection: None,
             };
             Arc::new(Leap::new(LeapParameters::read(parameters), parts))

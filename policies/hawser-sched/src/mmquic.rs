@@ -49,8 +49,8 @@ impl Mmquic {
 
     /// Adds the set. It takes its controllers and acknowledgements from the registry as it is now, if that has them.
     pub fn register(registry: &mut Registry) {
-        let Ok(congestion) = registry.controller("newreno") else { return };
-        let Ok(acknowledgements) = registry.ack_policy("fastest-return") else { return };
+        let Ok(congestion) = registry.congestion("newreno") else { return };
+        let Ok(acks) = registry.acks("fastest-return") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
             let scheduler = MamsParameters::read(parameters);
             Arc::new(Mmquic {
@@ -59,7 +59,7 @@ impl Mmquic {
                 parts: Composed {
                     scheduler: Arc::new(move |_: &_| Box::new(Mams::new(scheduler)) as Box<_>),
                     congestion: congestion.clone(),
-                    acknowledgements: acknowledgements.clone(),
+                    acks: acks.clone(),
                     protection: None,
                 },
             })

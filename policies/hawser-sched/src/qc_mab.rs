@@ -73,13 +73,13 @@ impl QcMab {
 
     /// The same, and receivers write what they decide to a log, in place of what was registered under this name.
     pub fn register_with(registry: &mut Registry, log: Option<QcMabLog>) {
-        let Ok(congestion) = registry.controller("newreno") else { return };
-        let Ok(acknowledgements) = registry.ack_policy("default") else { return };
+        let Ok(congestion) = registry.congestion("newreno") else { return };
+        let Ok(acks) = registry.acks("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
             let parts = Composed {
                 scheduler: Arc::new(|_: &_| Box::new(MinRtt) as Box<_>),
                 congestion: congestion.clone(),
-                acknowledgements: acknowledgements.clone(),
+                acks: acks.clone(),
                 protection: None,
             };
             let set = QcMab::new(QcMabParameters::read(parameters), parts);

@@ -80,8 +80,8 @@ impl Ride {
 
     /// Adds the set. It takes its controllers and acknowledgements from the registry as it is now, if that has them.
     pub fn register(registry: &mut Registry) {
-        let Ok(congestion) = registry.controller("cubic") else { return };
-        let Ok(acknowledgements) = registry.ack_policy("default") else { return };
+        let Ok(congestion) = registry.congestion("cubic") else { return };
+        let Ok(acks) = registry.acks("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
             let guards = parameters.flag("guard");
             let agent = match parameters.choice("agent") {
@@ -94,7 +94,7 @@ impl Ride {
                     Box::new(RideScheduler::with_agent(scheduler.clone(), guards)) as Box<_>
                 }),
                 congestion: congestion.clone(),
-                acknowledgements: acknowledgements.clone(),
+                acks: acks.clone(),
                 protection: None,
             };
             Arc::new(Ride::new(agent, guards, parts))

@@ -82,8 +82,8 @@ impl Sedpf {
         registry.add_protection_with(SedpfProtection::info(), |_, parameters| {
             Some(Box::new(SedpfProtection::new(parameters.number("margin"))))
         });
-        let Ok(congestion) = registry.controller("newreno") else { return };
-        let Ok(acknowledgements) = registry.ack_policy("default") else { return };
+        let Ok(congestion) = registry.congestion("newreno") else { return };
+        let Ok(acks) = registry.acks("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
             let SedpfParameters { margin, code } = SedpfParameters::read(parameters);
             let protection: Arc<dyn ProtectionFactory> =
@@ -92,7 +92,7 @@ impl Sedpf {
                 parts: Composed {
                     scheduler: Arc::new(|_: &_| Box::new(SedpfScheduler::default()) as Box<_>),
                     congestion: congestion.clone(),
-                    acknowledgements: acknowledgements.clone(),
+                    acks: acks.clone(),
                     protection: code.then_some(protection),
                 },
             })

@@ -33,7 +33,7 @@ class Policy:
     ``str(policy)``, is what scenarios and the command take.
     """
 
-    #: ``scheduler``, ``congestion``, ``acknowledgements``, ``paths``, ``protection`` or ``policy`` (a set).
+    #: ``scheduler``, ``congestion``, ``acks``, ``paths``, ``protection`` or ``policy`` (a set).
     kind: str
     name: str
     summary: str = ""

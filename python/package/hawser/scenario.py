@@ -13,7 +13,7 @@ from typing import Any
 from hawser import _native, own
 
 #: The arguments of :meth:`Scenario.run` that choose policies: the fields of ``[transport]`` in scenario files.
-KINDS = ("policy", "scheduler", "congestion", "acknowledgements", "paths", "protection")
+KINDS = ("policy", "scheduler", "congestion", "acks", "paths", "protection")
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Scenario:
 
         ``seed`` takes the place of the scenario's. A sample is kept every ``interval`` seconds (0.001 to 86400; ``None``:
         none), with ``packets`` a row for each packet, with ``qlog`` what both ends of each connection write of themselves.
-        Policies are chosen by kind: ``scheduler=``, ``congestion=``, ``policy=``, ``acknowledgements=``, ``paths=``,
+        Policies are chosen by kind: ``scheduler=``, ``congestion=``, ``policy=``, ``acks=``, ``paths=``,
         ``protection=``, each a text (``"cubic,beta=0.8"``), an object of :func:`hawser.policies`, or a class or object of your own.
         The same scenario, seed and version give the same run, packet for packet.
 

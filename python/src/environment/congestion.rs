@@ -36,7 +36,7 @@ impl CongestionCourse {
     fn new(py: Python<'_>, source: Source, seed: u64) -> PyResult<Self> {
         let course = py.detach(|| {
             Course::start(&source, "congestion", seed, |registry, claim, side| {
-                let fallback = registry.controller("default").ok();
+                let fallback = registry.congestion("default").ok();
                 registry.add_controllers(PolicyInfo::new("environment", "asked from outside"), move |_| {
                     Arc::new(Factory { claim: claim.clone(), side, end: None, fallback: fallback.clone() })
                 });

@@ -101,7 +101,7 @@ impl TransportConfig {
         TransportConfig::with_policies(Arc::new(Composed {
             scheduler,
             congestion: controller,
-            acknowledgements: Arc::new(|| Box::new(EverySecondPacket) as Box<_>),
+            acks: Arc::new(|| Box::new(EverySecondPacket) as Box<_>),
             protection: None,
         }))
     }

@@ -238,7 +238,7 @@ HawserResult hawser_config_set_identity_files(HawserConfig *config,
                                               const char *certificates,
                                               const char *key);
 
-// Chooses a policy: `kind` is `policy`, `scheduler`, `congestion`, `acknowledgements`, `paths` or `protection`, `choice` a name with parameters, such as
+// Chooses a policy: `kind` is `policy`, `scheduler`, `congestion`, `acks`, `paths` or `protection`, `choice` a name with parameters, such as
 // `ecf,beta=0.5`.
 HawserResult hawser_config_set_policy(HawserConfig *config,
                                       const char *kind,

@@ -208,7 +208,7 @@ pub unsafe extern "C" fn hawser_config_set_identity_files(
     })
 }
 
-/// Chooses a policy: `kind` is `policy`, `scheduler`, `congestion`, `acknowledgements`, `paths` or `protection`, `choice` a name with parameters, such as
+/// Chooses a policy: `kind` is `policy`, `scheduler`, `congestion`, `acks`, `paths` or `protection`, `choice` a name with parameters, such as
 /// `ecf,beta=0.5`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hawser_config_set_policy(
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn hawser_config_set_policy(
         let (config, kind) = unsafe { (handle_mut(config, "config")?, text(kind, "kind")?) };
         // SAFETY: the contract of the crate.
         let spec: PolicySpec = unsafe { text(choice, "choice")? }.parse().map_err(Failure::argument)?;
-        let found = PolicyKind::ALL.iter().copied().find(|known| known.field() == kind);
+        let found = PolicyKind::named(kind);
         let known = PolicyKind::ALL.map(|known| known.field()).join(", ");
         let kind = found.ok_or_else(|| Failure::argument(format_args!("`{kind}` is none of: {known}")))?;
         policies().check(kind, &spec).map_err(Failure::argument)?;

@@ -42,7 +42,7 @@ pub fn default_transport() -> TransportConfig {
     TransportConfig::with_policies(Arc::new(Composed {
         scheduler: EarliestArrival::factory(EarliestArrivalParameters::default()),
         congestion: hawser_cc::default_controllers(),
-        acknowledgements: Arc::new(|| Box::<FastestReturn>::default() as Box<_>),
+        acks: Arc::new(|| Box::<FastestReturn>::default() as Box<_>),
         protection: None,
     }))
 }

@@ -136,7 +136,7 @@ async fn the_controller_of_every_path_knows_its_link() {
     let made: Made = Arc::default();
     let mut registry = policies();
     let notes = made.clone();
-    let cubic = registry.controller("cubic").unwrap();
+    let cubic = registry.congestion("cubic").unwrap();
     registry.add_controller("noting", move |init: &ControllerInit| {
         notes.lock().unwrap().push((init.path, init.link));
         cubic.build(init)

@@ -16,13 +16,10 @@ fn registry() -> Registry {
 fn every_policy_is_found_by_the_name_it_gives_and_there_are_defaults() {
     let registry = registry();
     assert_eq!(registry.names(PolicyKind::Paths).collect::<Vec<_>>(), ["full-mesh"]);
-    assert_eq!(
-        registry.names(PolicyKind::Acknowledgements).collect::<Vec<_>>(),
-        ["fastest-return", "own-path"]
-    );
+    assert_eq!(registry.names(PolicyKind::Acks).collect::<Vec<_>>(), ["fastest-return", "own-path"]);
     let default = |kind| registry.policy(kind, "default").unwrap().name.as_str();
     assert_eq!(default(PolicyKind::Paths), "full-mesh");
-    assert_eq!(default(PolicyKind::Acknowledgements), "fastest-return");
+    assert_eq!(default(PolicyKind::Acks), "fastest-return");
 }
 
 #[test]
@@ -38,7 +35,7 @@ fn every_is_how_many_packets_an_acknowledgement_is_for() {
         requested_threshold: None,
     };
     for (spec, every) in [("own-path", 2), ("own-path,every=5", 5), ("default", 2), ("default,every=1", 1)] {
-        let mut policy = registry().ack_policy(spec).unwrap().build();
+        let mut policy = registry().acks(spec).unwrap().build();
         let due = (1..10).find(|n| policy.decide(&opportunity(*n, false)) == AckDecision::Now);
         assert_eq!(due, Some(every), "{spec}");
         if every > 1 {
@@ -53,7 +50,7 @@ fn attempts(spec: &str) -> Vec<u64> {
     let [local, remote] =
         ["192.0.2.1:4000", "198.51.100.1:443"].map(|text| text.parse::<SocketAddr>().unwrap());
     let init = PathManagerInit { local, remote, other_remote: None, link: Some(LinkId(0)) };
-    let mut manager = registry().path_manager(spec).unwrap().build(&init);
+    let mut manager = registry().paths(spec).unwrap().build(&init);
     let link = LinkInfo {
         id: LinkId(1),
         name: "lte0".to_owned(),

@@ -4,7 +4,7 @@ use crate::{PolicyKind, PolicySpec};
 
 /// The policies of a connection by name: a set, or parts, or a set of which some parts are exchanged.
 ///
-/// It has the same fields on the command line (`--policy`, `--scheduler`, `--cc`, ...), in `[transport]` and `[[flow]]` of
+/// It has the same fields on the command line (`--policy`, `--scheduler`, `--congestion`, ...), in `[transport]` and `[[flow]]` of
 /// a scenario, and here; a [`Registry`](crate::Registry) makes policies of it. What is not said is left to the set, and
 /// without a set to the entries called `default`.
 ///
@@ -29,8 +29,11 @@ pub struct Composition {
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub congestion: Option<PolicySpec>,
     /// When and where acknowledgements leave.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub acknowledgements: Option<PolicySpec>,
+    #[cfg_attr(
+        feature = "serde",
+        serde(alias = "acknowledgements", skip_serializing_if = "Option::is_none")
+    )]
+    pub acks: Option<PolicySpec>,
     /// Which paths exist.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub paths: Option<PolicySpec>,
@@ -51,7 +54,7 @@ impl Composition {
             PolicyKind::Set => self.policy.as_ref(),
             PolicyKind::Scheduler => self.scheduler.as_ref(),
             PolicyKind::Congestion => self.congestion.as_ref(),
-            PolicyKind::Acknowledgements => self.acknowledgements.as_ref(),
+            PolicyKind::Acks => self.acks.as_ref(),
             PolicyKind::Paths => self.paths.as_ref(),
             PolicyKind::Protection => self.protection.as_ref(),
         }
@@ -63,7 +66,7 @@ impl Composition {
             PolicyKind::Set => &mut self.policy,
             PolicyKind::Scheduler => &mut self.scheduler,
             PolicyKind::Congestion => &mut self.congestion,
-            PolicyKind::Acknowledgements => &mut self.acknowledgements,
+            PolicyKind::Acks => &mut self.acks,
             PolicyKind::Paths => &mut self.paths,
             PolicyKind::Protection => &mut self.protection,
         };

@@ -50,7 +50,7 @@ pub struct Registry {
     sets: Section<dyn PolicySetFactory>,
     schedulers: Section<dyn SchedulerFactory>,
     controllers: Section<dyn ControllerFactory>,
-    acknowledgements: Section<dyn AckPolicyFactory>,
+    acks: Section<dyn AckPolicyFactory>,
     path_managers: Section<dyn PathManagerFactory>,
     protections: Section<dyn ProtectionFactory>,
     kept: kept::Kept,
@@ -63,7 +63,7 @@ impl Default for Registry {
             sets: Section::new(PolicyKind::Set),
             schedulers: Section::new(PolicyKind::Scheduler),
             controllers: Section::new(PolicyKind::Congestion),
-            acknowledgements: Section::new(PolicyKind::Acknowledgements),
+            acks: Section::new(PolicyKind::Acks),
             path_managers: Section::new(PolicyKind::Paths),
             protections: Section::new(PolicyKind::Protection),
             kept: kept::Kept::default(),
@@ -86,7 +86,7 @@ impl Registry {
         match kind {
             PolicyKind::Scheduler => self.schedulers.check(spec, &self.given),
             PolicyKind::Congestion => self.controllers.check(spec, &self.given),
-            PolicyKind::Acknowledgements => self.acknowledgements.check(spec, &self.given),
+            PolicyKind::Acks => self.acks.check(spec, &self.given),
             PolicyKind::Paths => self.path_managers.check(spec, &self.given),
             PolicyKind::Set => self.check_set(spec),
             PolicyKind::Protection => self.protections.check(spec, &self.given),
@@ -118,7 +118,7 @@ impl Registry {
             resolved.scheduler.get_or_insert_with(|| scheduler.clone());
         }
         if resolved.paths.is_none() {
-            resolved.paths = set.and_then(|info| info.path_manager.clone());
+            resolved.paths = set.and_then(|info| info.paths.clone());
         }
         let parts: &[PolicyKind] = match resolved.policy {
             Some(_) => &[PolicyKind::Paths],
@@ -138,7 +138,7 @@ impl Registry {
         match kind {
             PolicyKind::Scheduler => self.schedulers.infos().collect(),
             PolicyKind::Congestion => self.controllers.infos().collect(),
-            PolicyKind::Acknowledgements => self.acknowledgements.infos().collect(),
+            PolicyKind::Acks => self.acks.infos().collect(),
             PolicyKind::Paths => self.path_managers.infos().collect(),
             PolicyKind::Set => self.sets.infos().collect(),
             PolicyKind::Protection => self.protections.infos().collect(),
@@ -150,7 +150,7 @@ impl Registry {
         match kind {
             PolicyKind::Scheduler => self.schedulers.info(name),
             PolicyKind::Congestion => self.controllers.info(name),
-            PolicyKind::Acknowledgements => self.acknowledgements.info(name),
+            PolicyKind::Acks => self.acks.info(name),
             PolicyKind::Paths => self.path_managers.info(name),
             PolicyKind::Set => self.sets.info(name),
             PolicyKind::Protection => self.protections.info(name),

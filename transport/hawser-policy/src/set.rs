@@ -48,7 +48,7 @@ pub struct PolicySet {
     /// Makes the congestion controller of each path, also for a path whose controller is exchanged.
     pub congestion: Arc<dyn ControllerFactory>,
     /// When acknowledgements leave, and on which path.
-    pub acknowledgements: Box<dyn AckPolicy>,
+    pub acks: Box<dyn AckPolicy>,
     /// Whether and how strongly data is protected; `None` if it is not.
     pub protection: Option<Box<dyn ProtectionPolicy>>,
     /// Watches and steers; `None` if the set has no such part.
@@ -106,7 +106,7 @@ pub struct Composed {
     /// Makes the controllers.
     pub congestion: Arc<dyn ControllerFactory>,
     /// Makes the acknowledgement policy.
-    pub acknowledgements: Arc<dyn AckPolicyFactory>,
+    pub acks: Arc<dyn AckPolicyFactory>,
     /// Makes the protection policy, if there is to be one.
     pub protection: Option<Arc<dyn ProtectionFactory>>,
 }
@@ -123,7 +123,7 @@ impl PolicySetFactory for Composed {
                 .congestion
                 .for_connection(init.side, seed)
                 .unwrap_or_else(|| self.congestion.clone()),
-            acknowledgements: self.acknowledgements.build(),
+            acks: self.acks.build(),
             protection: self.protection.as_ref().and_then(|factory| factory.build(&protection)),
             agent: self.scheduler.agent(),
             features: self.features(),

@@ -17,9 +17,11 @@
 mod policies;
 mod range;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use hawser_link::derive_seed;
+use hawser_policy::PolicyKind;
 
 use crate::document::{assemble, join};
 use crate::error::{LoadError, ScenarioError};
@@ -114,7 +116,7 @@ impl Plan {
         let mut fixed = fields.read_or("set", Vec::new(), |value| fixed(value, &mut places))?;
         let factors = fields.read_or("vary", Vec::new(), |value| factors(value, &fixed, &mut places))?;
         let own = fixed.iter().map(|(key, _)| key).chain(factors.iter().map(|(key, _)| key));
-        let own: Vec<&str> = own.map(|key| current_name(key)).collect();
+        let own: Vec<_> = own.map(|key| current_name(key)).collect();
         if let Some((key, value)) = more.iter().find(|(key, _)| own.contains(&current_name(key))) {
             return Err(fields
                 .error(format!("the plan sets {key} itself; it cannot be {value} for all runs as well")));
@@ -150,9 +152,12 @@ impl Plan {
     }
 }
 
-/// What `transport.controller` was renamed to; other keys are what they are.
-fn current_name(key: &str) -> &str {
-    if key == "transport.controller" { "transport.congestion" } else { key }
+/// Returns a key with the present name of a policy's field, such as `transport.congestion` for `transport.controller`.
+fn current_name(key: &str) -> Cow<'_, str> {
+    match key.strip_prefix("transport.").and_then(PolicyKind::named) {
+        Some(kind) => Cow::Owned(format!("transport.{}", kind.field())),
+        None => Cow::Borrowed(key),
+    }
 }
 
 fn scenarios(fields: &Fields<'_>) -> Result<Vec<String>> {

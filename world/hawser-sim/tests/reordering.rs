@@ -10,7 +10,7 @@ fn upload(controller: &str, mean: u64, deviation: Option<u64>, seed: u64) -> (Fl
     let reordering = deviation.is_some();
     let deviation = deviation.map_or("1 us".to_owned(), |deviation| format!("{deviation} ms"));
     let set = [
-        format!("transport.controller={controller}"),
+        format!("transport.congestion={controller}"),
         format!(
             "segment.egress.up.jitter={{ model = \"gaussian\", mean = \"{mean} ms\", deviation = \"{deviation}\", \
              reordering = {reordering} }}"

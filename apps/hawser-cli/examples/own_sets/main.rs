@@ -26,8 +26,8 @@ fn main() -> ExitCode {
 fn usual(registry: &Registry) -> Result<Arc<dyn PolicySetFactory>, PolicyError> {
     Ok(Arc::new(Composed {
         scheduler: registry.scheduler("default")?,
-        congestion: registry.controller("cubic")?,
-        acknowledgements: registry.ack_policy("default")?,
+        congestion: registry.congestion("cubic")?,
+        acks: registry.acks("default")?,
         protection: None,
     }))
 }

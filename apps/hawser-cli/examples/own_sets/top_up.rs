@@ -192,7 +192,7 @@ pub(crate) fn register(registry: &mut Registry) -> Result<(), PolicyError> {
                 .unit("bytes")
                 .meaning("most that the metered path sends, acknowledgements apart"),
         );
-    let (controllers, usual) = (registry.controller("cubic")?, super::usual(registry)?);
+    let (controllers, usual) = (registry.congestion("cubic")?, super::usual(registry)?);
     registry.add_sets(info, move |parameters| {
         Arc::new(TopUp {
             // The range of the parameter has been checked.

@@ -195,7 +195,7 @@ pub(crate) fn register(registry: &mut Registry) -> Result<(), PolicyError> {
             ParameterInfo::duration("within", Duration::ZERO..=longest, Duration::ZERO)
                 .meaning("deadline of frames that have none, from when they are queued; 0: they have none"),
         );
-    let (scheduler, controllers) = (registry.scheduler("default")?, registry.controller("copa")?);
+    let (scheduler, controllers) = (registry.scheduler("default")?, registry.congestion("copa")?);
     let usual = super::usual(registry)?;
     registry.add_sets(info, move |parameters| {
         Arc::new(WholeFrames {

@@ -158,10 +158,10 @@ fn read(path: &Path, command: &Command, above: Option<&Command>) -> Result<Vec<(
     let known: Vec<&Arg> = keys(command).collect();
     let mut found = Vec::new();
     for entry in entries {
-        match known.iter().find(|argument| key_of(argument) == entry.key) {
+        match known.iter().find(|argument| has_key(argument, &entry.key)) {
             Some(argument) => found.push((entry, (*argument).clone())),
             // Of a file for the command above: `tunnel check` reads that of `tunnel`.
-            None if above.is_some_and(|above| keys(above).any(|argument| key_of(argument) == entry.key)) => {}
+            None if above.is_some_and(|above| keys(above).any(|argument| has_key(argument, &entry.key))) => {}
             None => return Err(entry.failure(path, &unknown(&entry.key, &known, command))),
         }
     }
@@ -179,6 +179,11 @@ fn keys(command: &Command) -> impl Iterator<Item = &Arg> {
 /// The name of an argument in a file.
 fn key_of(argument: &Arg) -> &str {
     argument.get_long().unwrap_or(argument.get_id().as_str())
+}
+
+/// Returns true if an argument has this name in a file, or had it formerly.
+fn has_key(argument: &Arg, key: &str) -> bool {
+    key_of(argument) == key || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&key))
 }
 
 fn unknown(key: &str, known: &[&Arg], command: &Command) -> String {

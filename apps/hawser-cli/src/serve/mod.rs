@@ -46,9 +46,11 @@ Examples:
   hawser serve .                                     everything in this folder, on UDP port 4433
   hawser serve /srv --listen [::]:443 --cert fullchain.pem --key privkey.pem
   hawser serve inbox --allow-put --put-key keys      holders of a key may store files here
-  hawser serve . --scheduler ecf --cc olia           how data is spread, and how fast
+  hawser serve . --scheduler ecf --congestion olia   how data is spread, and how fast
   hawser serve . --allow-scheduler ecf,minrtt        clients may choose these two: hawser get --scheduler ecf";
 
+/// The UDP port of the server, unless another is chosen.
+const DEFAULT_PORT: u16 = 4433;
 /// The variable with the key of those who may upload.
 const PUT_KEY: &str = "HAWSER_PUT_KEY";
 /// RFC 9114 section 8.1.
@@ -182,7 +184,7 @@ pub(crate) async fn run(
         let builder = quic_lb.iter().fold(builder, |builder, server| builder.quic_lb(server.clone()));
         arguments.allowed_schedulers.apply(builder)
     };
-    let endpoint = listen(builder, &identity, arguments.listen, 4433, &arguments.preferred_address)?;
+    let endpoint = listen(builder, &identity, arguments.listen, DEFAULT_PORT, &arguments.preferred_address)?;
     let (control, mut interrupt) = arguments.control.start("serve", &interrupt, output).await?;
     control.attach(&endpoint);
     let sources: Sources = arguments.limits.sources();

@@ -31,7 +31,7 @@ are merged into tables that do not depend on threads, shards or interruptions.
 
 Examples:
   hawser sim sweep scenarios/plans/schedulers.toml -o results/ && hawser sim report results/
-  hawser sim sweep plan.toml -o ecf/ --scheduler ecf,beta=0.5 --cc olia
+  hawser sim sweep plan.toml -o ecf/ --scheduler ecf,beta=0.5 --congestion olia
   hawser sim sweep plan.toml -o results/ --shard 1/4      (and 2/4 .. 4/4 on other machines; copy the folders together)
   hawser sim sweep --merge -o results/";
 

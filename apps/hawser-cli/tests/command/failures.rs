@@ -136,7 +136,8 @@ fn where_nobody_can_listen() {
 fn wrong_command_lines() {
     let words = run_failing(hawser(["get", "--insecure", "--scheduler", "best", "https://127.0.0.1:1/x"]), 2);
     assert!(words.contains("minrtt") && words.contains("roundrobin"), "{words}");
-    let words = run_failing(hawser(["get", "--insecure", "--cc", "vegas9", "https://127.0.0.1:1/x"]), 2);
+    let words =
+        run_failing(hawser(["get", "--insecure", "--congestion", "vegas9", "https://127.0.0.1:1/x"]), 2);
     assert!(words.contains("cubic") && words.contains("olia"), "{words}");
     let words = run_failing(hawser(["get", "--insecure", "example.org/x"]), 3);
     assert!(words.contains("https://"), "{words}");

@@ -25,7 +25,7 @@ fn own_policies_are_listed_with_their_parameters() {
     assert_eq!((&listed[0]["kind"], &listed[0]["name"]), (&"scheduler".into(), &"one-path".into()));
     assert_eq!(listed[0]["parameters"][0]["range"], serde_json::json!(["0", "7"]));
     let listed = run_json(own_with(&["policies", "constant"]));
-    assert_eq!((&listed[0]["kind"], &listed[0]["option"]), (&"congestion".into(), &"--cc".into()));
+    assert_eq!((&listed[0]["kind"], &listed[0]["option"]), (&"congestion".into(), &"--congestion".into()));
     let words = run_failing(own_with(&["sim", "run", "x.toml", "--scheduler", "one-path,path=8"]), 2);
     assert!(words.contains("expected 0 to 7 for \"path\" (default 0), found \"8\""), "{words}");
     let help = String::from_utf8(run(own_with(&["get", "--help"])).stdout).unwrap();
@@ -86,7 +86,16 @@ fn they_are_used_over_sockets() {
         let mut get =
             own_with(&["get", "--pin", &server.pin, "-o", "/dev/null", &url, "--scheduler", &scheduler]);
         // At first there is one path: what is sent until there are two is held down.
-        get.args(["--cc", "constant", "--path", "127.0.0.1", "--path", "127.0.0.2", "--limit-rate", "8M"]);
+        get.args([
+            "--congestion",
+            "constant",
+            "--path",
+            "127.0.0.1",
+            "--path",
+            "127.0.0.2",
+            "--limit-rate",
+            "8M",
+        ]);
         let report = run_json(get);
         assert_eq!(report["server_scheduler"]["accepted"], true, "{report}");
         let carried = |id: u64| {

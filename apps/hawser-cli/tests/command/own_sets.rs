@@ -27,8 +27,8 @@ mod whole_frames;
 fn usual(registry: &Registry) -> Result<std::sync::Arc<dyn PolicySetFactory>, PolicyError> {
     Ok(std::sync::Arc::new(Composed {
         scheduler: registry.scheduler("default")?,
-        congestion: registry.controller("cubic")?,
-        acknowledgements: registry.ack_policy("default")?,
+        congestion: registry.congestion("cubic")?,
+        acks: registry.acks("default")?,
         protection: None,
     }))
 }

@@ -15,9 +15,9 @@ fn everything_is_listed_by_kind_with_the_default_marked() {
     let list = text(&[]);
     for heading in [
         "--scheduler NAME, `scheduler` in scenarios",
-        "--cc NAME, `congestion` in scenarios",
-        "--acks NAME, `acknowledgements` in scenarios",
-        "--path-manager NAME, `paths` in scenarios",
+        "--congestion NAME, `congestion` in scenarios",
+        "--acks NAME, `acks` in scenarios",
+        "--paths NAME, `paths` in scenarios",
     ] {
         assert!(list.contains(heading), "{heading} in\n{list}");
     }
@@ -32,7 +32,7 @@ fn everything_is_listed_by_kind_with_the_default_marked() {
 fn one_policy_is_described_with_range_default_and_source() {
     let cubic = text(&["Cubic"]);
     let words = cubic.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("--cc NAME") && !words.contains("--scheduler NAME"), "{cubic}");
+    assert!(words.contains("--congestion NAME") && !words.contains("--scheduler NAME"), "{cubic}");
     assert!(words.contains("beta = 0.7 0.1 to 0.95"), "{cubic}");
     assert!(words.contains("RFC 9438"), "{cubic}");
 }
@@ -42,7 +42,7 @@ fn the_list_for_programs_has_the_same() {
     let list = run_json(hawser(["policies"]));
     let list = list.as_array().unwrap();
     let of_kind = |kind: &str| list.iter().filter(|policy| policy["kind"] == kind).collect::<Vec<_>>();
-    for kind in ["scheduler", "congestion", "acknowledgements", "paths"] {
+    for kind in ["scheduler", "congestion", "acks", "paths"] {
         let defaults = of_kind(kind).iter().filter(|policy| policy["default"] == true).count();
         assert_eq!(defaults, 1, "defaults among the {kind}");
     }

@@ -28,6 +28,7 @@ pub(crate) fn clean(mut command: Command) -> Command {
         "HAWSER_PUT_KEY",
         "HAWSER_POLICY",
         "HAWSER_SCHEDULER",
+        "HAWSER_CONGESTION",
         "HAWSER_CC",
         "HAWSER_NO_GSO",
     ] {

@@ -263,18 +263,18 @@ fn policies_are_chosen_for_all_cells() {
     };
     let plan = events("plan", &[]);
     fs::write(stage.path().join("plan.toml"), head).unwrap();
-    let (option, neither) = (events("option", &["--cc", "newreno"]), events("neither", &[]));
+    let (option, neither) = (events("option", &["--congestion", "newreno"]), events("neither", &[]));
     assert_eq!(plan, option, "the same runs");
     assert_ne!(neither, option, "the controller was used");
     // Results of other policies do not get into the same folder.
-    let words = run_failing(sweep(&stage, "neither", &["--cc", "newreno"]), 1);
+    let words = run_failing(sweep(&stage, "neither", &["--congestion", "newreno"]), 1);
     assert!(words.contains("plan"), "{words}");
     fs::write(stage.path().join("plan.toml"), vary).unwrap();
     let words = run_failing(sweep(&stage, "twice", &["--scheduler", "ecf"]), 78);
     assert!(words.contains("the plan sets transport.scheduler itself"), "{words}");
-    let words = run_failing(sweep(&stage, "wrong", &["--cc", "cubic,beta=7"]), 2);
+    let words = run_failing(sweep(&stage, "wrong", &["--congestion", "cubic,beta=7"]), 2);
     assert!(
-        words.contains("--cc: cubic: expected 0.1 to 0.95 for \"beta\" (default 0.7), found \"7\""),
+        words.contains("--congestion: cubic: expected 0.1 to 0.95 for \"beta\" (default 0.7), found \"7\""),
         "{words}"
     );
 }

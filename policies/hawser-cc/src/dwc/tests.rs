@@ -109,7 +109,7 @@ fn a_path_that_moved_or_is_gone_shares_nothing() {
 
 /// Adds two paths of one connection over these links.
 fn add_connection(network: &mut Network, connection: usize, links: [usize; 2]) {
-    let factory = registry().controller("dwc").expect("registered");
+    let factory = registry().congestion("dwc").expect("registered");
     let factory = factory.for_connection(Side::Server, 0).expect("its controllers share sets");
     for link in links {
         let forever = (Time::ZERO, Time::FAR_FUTURE);

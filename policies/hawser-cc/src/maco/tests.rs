@@ -32,7 +32,7 @@ fn tell(controller: &mut dyn CongestionController, now: Time, state: &LinkState,
 
 /// The factory of a connection.
 fn connection(spec: &str) -> Arc<dyn ControllerFactory> {
-    let factory = registry().controller(spec).unwrap();
+    let factory = registry().congestion(spec).unwrap();
     factory.for_connection(Side::Client, 0).expect("controllers of a connection share state")
 }
 
@@ -272,7 +272,7 @@ fn watch(network: &mut Network, flow: usize, until: Time) -> Course {
 fn random_loss_is_no_congestion() {
     let goodput = |spec: &str| {
         let mut network = Network::new(vec![Link::new(40.0, BDP).with_loss(0.01)]);
-        let factory = registry().controller(spec).unwrap();
+        let factory = registry().congestion(spec).unwrap();
         let flow = network.add(|init| factory.build(init), (0, 0), RTT, (Time::ZERO, Time::FAR_FUTURE));
         tell(network.flows[flow].controller.as_mut(), Time::ZERO, &below(1, 40), &[]);
         let course = watch(&mut network, flow, Time::from_secs(60));
@@ -328,7 +328,7 @@ fn without_forecasts_it_is_no_worse_than_olia() {
             Link::new(40.0, buffer).with_loss(loss),
             Link::new(20.0, buffer).with_loss(loss),
         ]);
-        let factory = registry().controller(spec).unwrap();
+        let factory = registry().congestion(spec).unwrap();
         let factory = factory.for_connection(Side::Client, 0).unwrap_or(factory);
         let flows = [add(&mut network, &factory, 0), add(&mut network, &factory, 1)];
         network.run(Time::from_secs(30));

@@ -148,7 +148,7 @@ fn siblings_rates_are_those_that_they_published_last() {
 
 /// The factory of one connection, whose controllers publish their rates for each other.
 fn of_connection(registry: &Registry, spec: &str) -> Arc<dyn ControllerFactory> {
-    let factory = registry.controller(spec).expect("registered");
+    let factory = registry.congestion(spec).expect("registered");
     factory.for_connection(Side::Server, 0).expect("controllers of a connection share rates")
 }
 

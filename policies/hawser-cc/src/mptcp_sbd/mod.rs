@@ -38,10 +38,10 @@ fn lock(shared: &Shared) -> MutexGuard<'_, Detector> {
 /// # Errors
 /// One of them is not there.
 pub fn register(registry: &mut Registry) -> Result<(), PolicyError> {
-    let [scheduler, acknowledgements] = ["default", "default"];
+    let [scheduler, acks] = ["default", "default"];
     let scheduler = registry.scheduler(scheduler)?;
-    let acknowledgements = registry.ack_policy(acknowledgements)?;
-    let [olia, lia, balia] = COUPLED.map(|name| registry.controller(name));
+    let acks = registry.acks(acks)?;
+    let [olia, lia, balia] = COUPLED.map(|name| registry.congestion(name));
     let controllers = [olia?, lia?, balia?];
     registry.add_sets(info(), move |parameters| {
         let coupled = COUPLED.iter().position(|name| *name == parameters.choice("coupled"));
@@ -49,7 +49,7 @@ pub fn register(registry: &mut Registry) -> Result<(), PolicyError> {
             detector: detection::read(parameters),
             scheduler: scheduler.clone(),
             controllers: controllers[coupled.unwrap_or(0)].clone(),
-            acknowledgements: acknowledgements.clone(),
+            acks: acks.clone(),
         })
     });
     Ok(())
@@ -69,7 +69,7 @@ struct MptcpSbd {
     detector: DetectorSettings,
     scheduler: Arc<dyn SchedulerFactory>,
     controllers: Arc<dyn ControllerFactory>,
-    acknowledgements: Arc<dyn AckPolicyFactory>,
+    acks: Arc<dyn AckPolicyFactory>,
 }
 
 impl PolicySetFactory for MptcpSbd {
@@ -78,7 +78,7 @@ impl PolicySetFactory for MptcpSbd {
         PolicySet {
             scheduler: self.scheduler.build(&SchedulerInit { side: init.side, seed: init.seed }),
             congestion: Arc::new(Factory { shared: shared.clone(), controllers: self.controllers.clone() }),
-            acknowledgements: self.acknowledgements.build(),
+            acks: self.acks.build(),
             protection: None,
             agent: Some(Box::new(Listener { shared })),
             features: FeatureSet::NONE,

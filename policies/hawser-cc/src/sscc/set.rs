@@ -43,13 +43,13 @@ impl SsccParts {
 /// # Errors
 /// One of them is not there.
 pub fn register(registry: &mut Registry, parts: SsccParts) -> Result<(), PolicyError> {
-    let [scheduler, acknowledgements] = ["default", "default"];
+    let [scheduler, acks] = ["default", "default"];
     let scheduler = registry.scheduler(scheduler)?;
-    let acknowledgements = registry.ack_policy(acknowledgements)?;
-    let coupled = registry.controller("olia")?;
+    let acks = registry.acks(acks)?;
+    let coupled = registry.congestion("olia")?;
     let mut singles = Vec::with_capacity(CANDIDATES);
     for candidate in Candidate::ALL {
-        singles.push(registry.controller(candidate.name())?);
+        singles.push(registry.congestion(candidate.name())?);
     }
     registry.keep(parts.clone());
     let info = Settings::info(parts.models.is_some());
@@ -64,7 +64,7 @@ pub fn register(registry: &mut Registry, parts: SsccParts) -> Result<(), PolicyE
         Arc::new(Sscc {
             common,
             scheduler: scheduler.clone(),
-            acknowledgements: acknowledgements.clone(),
+            acks: acks.clone(),
             controllers: Arc::new(Controllers { coupled: coupled.clone(), singles: singles.clone() }),
         })
     });
@@ -75,7 +75,7 @@ pub fn register(registry: &mut Registry, parts: SsccParts) -> Result<(), PolicyE
 struct Sscc {
     common: Common,
     scheduler: Arc<dyn SchedulerFactory>,
-    acknowledgements: Arc<dyn AckPolicyFactory>,
+    acks: Arc<dyn AckPolicyFactory>,
     controllers: Arc<Controllers>,
 }
 
@@ -90,7 +90,7 @@ impl PolicySetFactory for Sscc {
                 controllers: self.controllers.clone(),
                 migration: self.common.settings.migration,
             }),
-            acknowledgements: self.acknowledgements.build(),
+            acks: self.acks.build(),
             protection: None,
             agent: Some(Box::new(Listener { shared })),
             features: FeatureSet::NONE,

@@ -551,7 +551,7 @@ impl Connection {
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
-        let factory = registry.controller(spec)?;
+        let factory = registry.congestion(spec)?;
         let seed = self.next_random();
         let path = self.paths.get_mut(id).ok_or(SetControllerError::NoPath(id))?;
         let identity = PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
@@ -569,7 +569,7 @@ impl Connection {
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
-        self.policies.set_controllers(registry.controller(spec)?);
+        self.policies.set_controllers(registry.congestion(spec)?);
         let ids: Vec<PathId> = self.paths.iter().map(|path| path.id).collect();
         let (policies, mut targets) = self.split_policies(now);
         for id in ids {

@@ -82,7 +82,7 @@ impl Registry {
         F: Fn(&Parameters) -> Box<dyn AckPolicy> + Send + Sync + 'static,
     {
         let build = Arc::new(build);
-        self.acknowledgements.add(info, move |parameters| {
+        self.acks.add(info, move |parameters| {
             let (build, parameters) = (build.clone(), parameters.clone());
             Arc::new(move || build(&parameters))
         });

@@ -23,7 +23,7 @@ impl Registry {
     }
 
     /// Makes this congestion controller.
-    pub fn controller<S>(&self, spec: S) -> Result<Arc<dyn ControllerFactory>, PolicyError>
+    pub fn congestion<S>(&self, spec: S) -> Result<Arc<dyn ControllerFactory>, PolicyError>
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
@@ -31,11 +31,11 @@ impl Registry {
     }
 
     /// Makes this acknowledgement policy.
-    pub fn ack_policy<S>(&self, spec: S) -> Result<Arc<dyn AckPolicyFactory>, PolicyError>
+    pub fn acks<S>(&self, spec: S) -> Result<Arc<dyn AckPolicyFactory>, PolicyError>
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
-        self.acknowledgements.find(&spec.try_into().map_err(Into::into)?, &self.given)
+        self.acks.find(&spec.try_into().map_err(Into::into)?, &self.given)
     }
 
     /// Makes this protection policy.
@@ -47,7 +47,7 @@ impl Registry {
     }
 
     /// Makes this path manager.
-    pub fn path_manager<S>(&self, spec: S) -> Result<Arc<dyn PathManagerFactory>, PolicyError>
+    pub fn paths<S>(&self, spec: S) -> Result<Arc<dyn PathManagerFactory>, PolicyError>
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
@@ -68,25 +68,21 @@ impl Registry {
             return Ok(Arc::new(Exchanged {
                 set: self.sets.find(spec, &self.given)?,
                 scheduler: part(PolicyKind::Scheduler).map(|spec| self.scheduler(spec)).transpose()?,
-                congestion: part(PolicyKind::Congestion).map(|spec| self.controller(spec)).transpose()?,
-                acknowledgements: part(PolicyKind::Acknowledgements)
-                    .map(|spec| self.ack_policy(spec))
-                    .transpose()?,
+                congestion: part(PolicyKind::Congestion).map(|spec| self.congestion(spec)).transpose()?,
+                acks: part(PolicyKind::Acks).map(|spec| self.acks(spec)).transpose()?,
                 protection,
             }));
         }
         Ok(Arc::new(Composed {
             scheduler: self.schedulers.find(&part(&resolved, PolicyKind::Scheduler)?, &self.given)?,
             congestion: self.controllers.find(&part(&resolved, PolicyKind::Congestion)?, &self.given)?,
-            acknowledgements: self
-                .acknowledgements
-                .find(&part(&resolved, PolicyKind::Acknowledgements)?, &self.given)?,
+            acks: self.acks.find(&part(&resolved, PolicyKind::Acks)?, &self.given)?,
             protection,
         }))
     }
 
     /// Makes the path manager of a composition: the one that is chosen, else that of its set, else the default.
-    pub fn paths(&self, wanted: &Composition) -> Result<Arc<dyn PathManagerFactory>, PolicyError> {
+    pub fn paths_of(&self, wanted: &Composition) -> Result<Arc<dyn PathManagerFactory>, PolicyError> {
         self.path_managers.find(&part(&self.resolve(wanted), PolicyKind::Paths)?, &self.given)
     }
 }
@@ -104,7 +100,7 @@ struct Exchanged {
     set: Arc<dyn PolicySetFactory>,
     scheduler: Option<Arc<dyn SchedulerFactory>>,
     congestion: Option<Arc<dyn ControllerFactory>>,
-    acknowledgements: Option<Arc<dyn AckPolicyFactory>>,
+    acks: Option<Arc<dyn AckPolicyFactory>>,
     protection: Option<Arc<dyn ProtectionFactory>>,
 }
 
@@ -123,8 +119,8 @@ impl PolicySetFactory for Exchanged {
             let of_connection = factory.for_connection(init.side, congestion);
             set.congestion = of_connection.unwrap_or_else(|| factory.clone());
         }
-        if let Some(factory) = &self.acknowledgements {
-            set.acknowledgements = factory.build();
+        if let Some(factory) = &self.acks {
+            set.acks = factory.build();
         }
         if let Some(factory) = &self.protection {
             set.protection = factory.build(&ProtectionInit { side: init.side, seed: protection });

@@ -84,7 +84,7 @@ impl Registry {
         let found = match kind {
             PolicyKind::Scheduler => self.schedulers.alias(DEFAULT, name),
             PolicyKind::Congestion => self.controllers.alias(DEFAULT, name),
-            PolicyKind::Acknowledgements => self.acknowledgements.alias(DEFAULT, name),
+            PolicyKind::Acks => self.acks.alias(DEFAULT, name),
             PolicyKind::Paths => self.path_managers.alias(DEFAULT, name),
             PolicyKind::Set => self.sets.alias(DEFAULT, name),
             PolicyKind::Protection => self.protections.alias(DEFAULT, name),

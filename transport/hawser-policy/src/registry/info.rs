@@ -14,7 +14,7 @@ pub enum PolicyKind {
     /// How much may be in flight on each path.
     Congestion,
     /// When and where acknowledgements leave.
-    Acknowledgements,
+    Acks,
     /// Which paths exist.
     Paths,
     /// How strongly data is protected.
@@ -27,21 +27,36 @@ impl PolicyKind {
         PolicyKind::Set,
         PolicyKind::Scheduler,
         PolicyKind::Congestion,
-        PolicyKind::Acknowledgements,
+        PolicyKind::Acks,
         PolicyKind::Paths,
         PolicyKind::Protection,
     ];
 
-    /// What the field is called in which it is chosen, see [`Composition`](crate::Composition).
+    /// Returns its name: that of the field in which it is chosen, see [`Composition`](crate::Composition), and of the option.
     pub fn field(self) -> &'static str {
         match self {
             PolicyKind::Set => "policy",
             PolicyKind::Scheduler => "scheduler",
             PolicyKind::Congestion => "congestion",
-            PolicyKind::Acknowledgements => "acknowledgements",
+            PolicyKind::Acks => "acks",
             PolicyKind::Paths => "paths",
             PolicyKind::Protection => "protection",
         }
+    }
+
+    /// Returns the former names, which are read as well.
+    pub fn former(self) -> &'static [&'static str] {
+        match self {
+            PolicyKind::Congestion => &["controller"],
+            PolicyKind::Acks => &["acknowledgements"],
+            PolicyKind::Set | PolicyKind::Scheduler | PolicyKind::Paths | PolicyKind::Protection => &[],
+        }
+    }
+
+    /// Returns the kind that has this name, or had it formerly.
+    pub fn named(name: &str) -> Option<PolicyKind> {
+        let has = |kind: &PolicyKind| kind.field() == name || kind.former().contains(&name);
+        PolicyKind::ALL.into_iter().find(has)
     }
 }
 
@@ -51,7 +66,7 @@ impl fmt::Display for PolicyKind {
             PolicyKind::Set => "policy set",
             PolicyKind::Scheduler => "scheduler",
             PolicyKind::Congestion => "congestion controller",
-            PolicyKind::Acknowledgements => "acknowledgement policy",
+            PolicyKind::Acks => "acknowledgement policy",
             PolicyKind::Paths => "path manager",
             PolicyKind::Protection => "protection policy",
         })
@@ -77,7 +92,7 @@ pub struct PolicyInfo {
     /// Where it was published; may be empty.
     pub source: String,
     /// The path manager that belongs to it, if it is a set that has one of its own.
-    pub path_manager: Option<PolicySpec>,
+    pub paths: Option<PolicySpec>,
     /// What can be set.
     pub parameters: Vec<ParameterInfo>,
 }
@@ -90,7 +105,7 @@ impl PolicyInfo {
             aliases: Vec::new(),
             summary: summary.to_owned(),
             source: String::new(),
-            path_manager: None,
+            paths: None,
             parameters: Vec::new(),
         }
     }
@@ -111,8 +126,8 @@ impl PolicyInfo {
 
     /// Of a set: the path manager that belongs to it, which the driver is to use unless another one is chosen.
     #[must_use]
-    pub fn path_manager(mut self, spec: PolicySpec) -> Self {
-        self.path_manager = Some(spec);
+    pub fn paths(mut self, spec: PolicySpec) -> Self {
+        self.paths = Some(spec);
         self
     }
 

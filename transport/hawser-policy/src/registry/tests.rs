@@ -83,7 +83,7 @@ fn an_unknown_name_is_answered_with_those_that_exist() {
         error("lasy"),
         "there is no scheduler named \"lasy\" (did you mean \"Lazy\"?); known are: day-dream, Lazy, seeded"
     );
-    let error = registry().controller("lazy").err().unwrap().to_string();
+    let error = registry().congestion("lazy").err().unwrap().to_string();
     assert_eq!(error, "there is no congestion controller named \"lazy\"; none is known");
 }
 
@@ -154,13 +154,13 @@ fn full() -> Registry {
     registry.add_protection_with(PolicyInfo::new("naked", ""), |_, _| None);
     registry.add_path_manager("default", |_| unreachable!());
     registry.add_path_manager("late", |_| unreachable!());
-    let info = PolicyInfo::new("system", "").path_manager("late".parse().unwrap()).parameter(window);
+    let info = PolicyInfo::new("system", "").paths("late".parse().unwrap()).parameter(window);
     registry.add_set_with(info, |_, parameters| {
         let window = parameters.integer("window") * 100;
         PolicySet {
             scheduler: Box::new(Lazy(100)),
             congestion: Arc::new(move |_: &crate::ControllerInit| Box::new(Fixed(window)) as Box<_>),
-            acknowledgements: Box::new(Returns(3)),
+            acks: Box::new(Returns(3)),
             protection: None,
             agent: None,
             features: crate::FeatureSet::NONE,
@@ -185,18 +185,18 @@ fn parts(text: &[(PolicyKind, &str)]) -> Result<(&'static str, u64, u32), Policy
         snapshot: None,
     };
     let window = set.congestion.build(&init).window();
-    let path = set.acknowledgements.return_path(Time::ZERO, PathId::ZERO, &[]);
+    let path = set.acks.return_path(Time::ZERO, PathId::ZERO, &[]);
     Ok((set.scheduler.name(), window, path.unwrap().0))
 }
 
 #[test]
 fn a_composition_is_a_set_a_scheduler_or_parts() {
-    use PolicyKind::{Acknowledgements, Congestion, Scheduler, Set};
+    use PolicyKind::{Acks, Congestion, Scheduler, Set};
     assert_eq!(parts(&[]), Ok(("lazier", 1, 1)), "the defaults");
     assert_eq!(parts(&[(Set, "lazy")]), Ok(("lazy", 1, 1)), "a scheduler");
     assert_eq!(parts(&[(Scheduler, "lazy"), (Congestion, "fixed,window=5")]), Ok(("lazy", 5, 1)));
     assert_eq!(parts(&[(Set, "System,window=7")]), Ok(("laziest", 700, 3)), "a set");
-    let exchanged = [(Set, "system"), (Congestion, "fixed"), (Acknowledgements, "second")];
+    let exchanged = [(Set, "system"), (Congestion, "fixed"), (Acks, "second")];
     assert_eq!(parts(&exchanged), Ok(("laziest", 1, 2)), "a set, two of whose parts are exchanged");
     let error = |text: &str| parts(&[(Set, text)]).unwrap_err().to_string();
     assert_eq!(
@@ -211,14 +211,14 @@ fn a_composition_is_a_set_a_scheduler_or_parts() {
 #[test]
 fn a_resolved_composition_says_everything_but_what_a_set_decides() {
     let resolve = |text: &str| full().resolve(&Composition::of(text.parse().unwrap())).to_string();
-    let parts = "congestion = fixed, acknowledgements = default, paths = default";
+    let parts = "congestion = fixed, acks = default, paths = default";
     assert_eq!(resolve("lazy"), format!("scheduler = lazy, {parts}"));
     assert_eq!(
         full().resolve(&Composition::default()).to_string(),
         format!("scheduler = day-dream, {parts}")
     );
     assert_eq!(resolve("system,window=2"), "policy = system,window=2, paths = late");
-    assert!(full().paths(&Composition::of("system".parse().unwrap())).is_ok());
+    assert!(full().paths_of(&Composition::of("system".parse().unwrap())).is_ok());
 }
 
 struct Shield(u16);

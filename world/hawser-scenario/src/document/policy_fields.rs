@@ -4,12 +4,9 @@ use hawser_policy::{PolicyKind, PolicySpec};
 
 use super::{Content, Entry, Node, Origin, Result, Table};
 
-/// What `congestion` was called at first.
-const OLD_NAME: &str = "controller";
-
-/// The present name of a field of `[transport]` or of a flow.
+/// Returns the present name of a field of `[transport]` or of a flow.
 pub(super) fn present_name(field: &str) -> &str {
-    if field == OLD_NAME { PolicyKind::Congestion.field() } else { field }
+    PolicyKind::named(field).map_or(field, |kind| kind.field())
 }
 
 /// Gives the fields of `[transport]` and of all flows their present names. The document is normalised.
@@ -30,14 +27,18 @@ pub(super) fn rename(document: &mut Table) -> Result<()> {
 }
 
 fn rename_in(table: &mut Table, path: &str) -> Result<()> {
-    let present = present_name(OLD_NAME);
-    let both = table.get(present).is_some();
-    let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == OLD_NAME) else { return Ok(()) };
-    if both {
-        let message = format!("is the former name of `{present}`, which is given as well");
-        return Err(entry.key_origin.error(&format!("{path}.{OLD_NAME}"), message));
+    for kind in PolicyKind::ALL {
+        let present = kind.field();
+        for former in kind.former() {
+            let both = table.get(present).is_some();
+            let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == *former) else { continue };
+            if both {
+                let message = format!("is the former name of `{present}`, which is given as well");
+                return Err(entry.key_origin.error(&format!("{path}.{former}"), message));
+            }
+            present.clone_into(&mut entry.key);
+        }
     }
-    present.clone_into(&mut entry.key);
     Ok(())
 }
 
@@ -62,7 +63,7 @@ pub(crate) fn sets_policy(path: &str) -> bool {
 }
 
 fn is_policy(field: &str) -> bool {
-    PolicyKind::ALL.iter().any(|kind| kind.field() == present_name(field))
+    PolicyKind::named(field).is_some()
 }
 
 /// Makes a table of a policy's text, so that a parameter can be set in it: `{ name = "cubic", beta = "0.8" }`. `path` is

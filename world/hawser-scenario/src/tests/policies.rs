@@ -104,6 +104,10 @@ fn mistakes_name_the_place_and_what_is_allowed() {
             "p.toml:8: transport.controller: is the former name of `congestion`, which is given as well",
         ),
         (
+            "[transport]\nacks = \"own\"\nacknowledgements = \"own\"",
+            "p.toml:8: transport.acknowledgements: is the former name of `acks`, which is given as well",
+        ),
+        (
             "[transport]\nprotection = \"xor\"",
             "p.toml:7: transport.protection: there is no protection policy named \"xor\"; none is known",
         ),

@@ -74,9 +74,9 @@ impl Bed {
         length: u64,
         links: &[DirectionConfig],
     ) -> Self {
-        let congestion = setting.registry.controller(setting.controller).expect("a registered controller");
-        let acknowledgements = setting.registry.ack_policy("default").expect("a registered default");
-        let policies = Composed { scheduler, congestion, acknowledgements, protection: None };
+        let congestion = setting.registry.congestion(setting.controller).expect("a registered controller");
+        let acks = setting.registry.acks("default").expect("a registered default");
+        let policies = Composed { scheduler, congestion, acks, protection: None };
         let transport = TransportConfig::with_policies(Arc::new(policies));
         Bed::with_transport(setting, transport, sender, length, links)
     }

@@ -314,7 +314,7 @@ impl<'a> Builder<'a> {
             port: FIRST_PORT + number as u16,
             remote: addresses::server(server),
             config: ClientConfig::new(self.crypto.0.clone(), transport.clone()),
-            path_manager: self.registry.paths(&self.scenario.policies_of(flow))?,
+            path_manager: self.registry.paths_of(&self.scenario.policies_of(flow))?,
             cost_caps: self.cost_caps.clone(),
             setup_rounds: self.scenario.transport.setup_rounds,
             start: Time::from_nanos(flow.start),

@@ -142,7 +142,7 @@ impl Agent for Adviser {
 struct AdvisedSet {
     parameters: Parameters,
     controllers: Arc<dyn ControllerFactory>,
-    acknowledgements: Arc<dyn hawser_policy::AckPolicyFactory>,
+    acks: Arc<dyn hawser_policy::AckPolicyFactory>,
 }
 
 impl PolicySetFactory for AdvisedSet {
@@ -164,7 +164,7 @@ impl PolicySetFactory for AdvisedSet {
                 .controllers
                 .for_connection(init.side, init.seed)
                 .unwrap_or_else(|| self.controllers.clone()),
-            acknowledgements: self.acknowledgements.build(),
+            acks: self.acks.build(),
             protection: None,
             agent: Some(Box::new(adviser)),
             features: self.features(),
@@ -178,8 +178,8 @@ impl PolicySetFactory for AdvisedSet {
 
 /// Adds the set `advised`. Controllers and acknowledgements are those of the registry.
 pub fn register(registry: &mut Registry) {
-    let controllers = registry.controller("cubic").expect("registered");
-    let acknowledgements = registry.ack_policy("default").expect("registered");
+    let controllers = registry.congestion("cubic").expect("registered");
+    let acks = registry.acks("default").expect("registered");
     let interval = Duration::from_millis(10)..=Duration::from_secs(10);
     let info = PolicyInfo::new("advised", "the receiver says which path it prefers")
         .parameter(
@@ -202,7 +202,7 @@ pub fn register(registry: &mut Registry) {
         Arc::new(AdvisedSet {
             parameters: parameters.clone(),
             controllers: controllers.clone(),
-            acknowledgements: acknowledgements.clone(),
+            acks: acks.clone(),
         })
     });
 }

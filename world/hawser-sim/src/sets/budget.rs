@@ -147,7 +147,7 @@ impl Agent for Treasurer {
 
 /// Adds the set `budget`. Acknowledgements are those of the registry's default.
 pub fn register(registry: &mut Registry) {
-    let acknowledgements = registry.ack_policy("default").expect("registered");
+    let acks = registry.acks("default").expect("registered");
     let info = PolicyInfo::new("budget", "the windows of all paths share one budget").parameter(
         ParameterInfo::integer("bytes", 20_000..=100_000_000, 200_000)
             .unit("bytes")
@@ -162,7 +162,7 @@ pub fn register(registry: &mut Registry) {
             congestion: Arc::new(move |init: &ControllerInit| {
                 Box::new(Spender::new(&spending, init)) as Box<dyn CongestionController>
             }),
-            acknowledgements: acknowledgements.build(),
+            acks: acks.build(),
             protection: None,
             agent: Some(Box::new(Treasurer(purse))),
             features: hawser_policy::FeatureSet::NONE,

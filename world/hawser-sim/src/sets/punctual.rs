@@ -144,8 +144,8 @@ impl Scheduler for Punctual {
 
 /// Adds the set `punctual`. Controllers and acknowledgements are those of the registry.
 pub fn register(registry: &mut Registry) {
-    let controllers = registry.controller("cubic").expect("registered");
-    let acknowledgements = registry.ack_policy("default").expect("registered");
+    let controllers = registry.congestion("cubic").expect("registered");
+    let acks = registry.acks("default").expect("registered");
     let info = PolicyInfo::new("punctual", "frames that come in time, and no others").parameter(
         ParameterInfo::duration("margin", Duration::ZERO..=Duration::from_secs(1), Duration::from_millis(50))
             .meaning("how long before its deadline a frame must be expected"),
@@ -153,7 +153,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_set_with(info, move |init: &SetInit, parameters| PolicySet {
         scheduler: Box::new(Punctual { margin: parameters.duration("margin"), frames: BTreeMap::new() }),
         congestion: controllers.for_connection(init.side, init.seed).unwrap_or_else(|| controllers.clone()),
-        acknowledgements: acknowledgements.build(),
+        acks: acks.build(),
         protection: None,
         agent: None,
         features: FeatureSet::NONE,

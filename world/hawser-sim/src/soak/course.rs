@@ -87,12 +87,8 @@ impl Course {
             })
             .collect();
         let mut policies = Composition::default();
-        for kind in [
-            PolicyKind::Scheduler,
-            PolicyKind::Congestion,
-            PolicyKind::Acknowledgements,
-            PolicyKind::Protection,
-        ] {
+        for kind in [PolicyKind::Scheduler, PolicyKind::Congestion, PolicyKind::Acks, PolicyKind::Protection]
+        {
             let names: Vec<_> = registry.names(kind).collect();
             // The defaults are what most users have.
             if random.one_in(2)

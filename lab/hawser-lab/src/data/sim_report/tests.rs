@@ -23,7 +23,7 @@ replicates = 8
 paired = PAIRED
 [vary]
 "transport.scheduler" = ["default", "minrtt"]
-"transport.controller" = ["cubic", "newreno"]
+"transport.congestion" = ["cubic", "newreno"]
 "#;
 
 const SCENARIO: &str = r#"
@@ -140,7 +140,7 @@ fn a_sweep_says_what_differs() {
     let completed = group.variants[0].metrics[&Metric::CompletionSeconds].map_or(0, |summary| summary.count);
     assert!((1..8).contains(&completed), "some did not finish: {completed}");
     let comparison = group.comparisons.iter().find(|one| one.factor == "transport.scheduler").unwrap();
-    assert_eq!(comparison.others, [("transport.controller".to_owned(), "cubic".to_owned())]);
+    assert_eq!(comparison.others, [("transport.congestion".to_owned(), "cubic".to_owned())]);
     let difference = comparison.differences[&Metric::GoodputBps].unwrap();
     assert_eq!((difference.pairing, difference.count, difference.larger), (Pairing::Paired, 8, Some(8)));
     assert!((difference.mean - 1e5).abs() < 1e-3 && difference.is_clear());

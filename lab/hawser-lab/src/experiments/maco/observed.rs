@@ -50,7 +50,7 @@ impl Watch {
 
     /// The registry with `policy` under the name `observed`, watched.
     pub(super) fn registry(&self, registry: &Registry, policy: &str) -> Result<Registry, String> {
-        let inner = registry.controller(policy).map_err(|error| error.to_string())?;
+        let inner = registry.congestion(policy).map_err(|error| error.to_string())?;
         let mut watched = registry.clone();
         let watch = self.clone();
         let info = hawser_policy::PolicyInfo::new("observed", "a controller that is watched");

@@ -56,7 +56,7 @@ pub(super) fn golden(request: &Request<'_>) -> Result<Measured, String> {
 
 /// By how much a controller grows for one acknowledged datagram of the first flow.
 fn increase(request: &Request<'_>, flows: &[Flow]) -> Result<f64, String> {
-    let factory = request.registry.controller(request.policy).map_err(|error| error.to_string())?;
+    let factory = request.registry.congestion(request.policy).map_err(|error| error.to_string())?;
     let factory = factory.for_connection(Side::Client, 0).unwrap_or(factory);
     let mut controllers: Vec<_> =
         (0..).zip(flows).map(|(path, flow)| factory.build(&init(path, flow.0))).collect();

@@ -133,7 +133,7 @@ fn run_clients(
             .trust(Trust::Pins(vec![pin]))
             .alpn([PROTOCOL])
             .transport(transport)
-            .path_manager(registry.paths(&scenario.policies_of(&plan.flow)).map_err(RunError::from)?)
+            .path_manager(registry.paths_of(&scenario.policies_of(&plan.flow)).map_err(RunError::from)?)
             .build()?;
         sessions.push(Session {
             flow: plan.flow.clone(),

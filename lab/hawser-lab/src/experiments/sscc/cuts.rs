@@ -32,7 +32,7 @@ fn lock(cuts: &Mutex<Cuts>) -> std::sync::MutexGuard<'_, Cuts> {
 pub(super) fn watch(registry: &mut Registry) -> Result<Shared, PolicyError> {
     let cuts = Shared::default();
     for name in Candidate::ALL.map(Candidate::name).into_iter().chain(["olia"]) {
-        let inner = registry.controller(name)?;
+        let inner = registry.congestion(name)?;
         let Some(info) = registry.policy(PolicyKind::Congestion, name).cloned() else { continue };
         let cuts = cuts.clone();
         registry

@@ -129,7 +129,7 @@ pub(super) fn run(request: &Request<'_>) -> Result<Watched, String> {
 
 /// The policy of the request, or its controller under the set, as overrides.
 pub(super) fn policies(request: &Request<'_>) -> Vec<String> {
-    match request.registry.controller(request.policy) {
+    match request.registry.congestion(request.policy) {
         Ok(_) => {
             vec!["transport.policy=sscc".to_owned(), format!("transport.congestion={}", request.policy)]
         }

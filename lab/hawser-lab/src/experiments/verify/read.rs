@@ -116,7 +116,7 @@ fn system(table: &BTreeMap<String, String>) -> std::result::Result<System, Strin
 /// `congestion = "cubic"`: what is used where nobody chooses.
 fn defaults(text: &ListText) -> Result<Vec<(PolicyKind, String)>> {
     let read = |(field, name): (&Spanned<String>, &String)| {
-        let kind = PolicyKind::ALL.into_iter().find(|kind| kind.field() == field.get_ref());
+        let kind = PolicyKind::named(field.get_ref());
         let known = PolicyKind::ALL.into_iter().map(PolicyKind::field);
         let kind = kind.ok_or_else(|| unknown("kind of policy", field.get_ref(), known));
         Ok((at(field, kind)?, name.clone()))

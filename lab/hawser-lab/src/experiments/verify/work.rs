@@ -193,10 +193,7 @@ impl Verification {
 
 /// The kind of policy that a field of a scenario chooses; none for other fields.
 fn kind_of(key: &str) -> Option<PolicyKind> {
-    let field = key.strip_prefix("transport.")?;
-    // The older name of the field in scenarios.
-    let field = if field == "controller" { "congestion" } else { field };
-    PolicyKind::ALL.into_iter().find(|kind| kind.field() == field)
+    PolicyKind::named(key.strip_prefix("transport.")?)
 }
 
 /// All runs, those of one seed side by side: what is compared is there early.

@@ -11,12 +11,12 @@ impl Policies {
     /// When an ack-eliciting packet is to be acknowledged.
     #[inline]
     pub(crate) fn decide_ack(&mut self, opportunity: &AckOpportunity) -> AckDecision {
-        self.set.acknowledgements.decide(opportunity)
+        self.set.acks.decide(opportunity)
     }
 
     /// The peer lists no features of Hawser.
     pub(crate) fn on_foreign_peer(&mut self) {
-        self.set.acknowledgements.on_foreign_peer();
+        self.set.acks.on_foreign_peer();
     }
 
     /// The path on which acknowledgements leave that are due for the path at `at`; noted for
@@ -50,7 +50,7 @@ impl Policies {
         for candidate in paths.iter().filter_map(Path::as_return_path) {
             candidates.push(candidate);
         }
-        self.set.acknowledgements.return_path(now, acked, &candidates)
+        self.set.acks.return_path(now, acked, &candidates)
     }
 
     /// Acknowledgements for `acked` leave on another path from now on, or where the policy says. Whether there are such

@@ -41,13 +41,8 @@ pub(super) fn transport_with(
     scheduler: Arc<dyn SchedulerFactory>,
     congestion: Arc<dyn ControllerFactory>,
 ) -> TransportConfig {
-    let acknowledgements = Arc::new(|| Box::new(FastestReturn::default()) as Box<_>);
-    TransportConfig::with_policies(Arc::new(Composed {
-        scheduler,
-        congestion,
-        acknowledgements,
-        protection: None,
-    }))
+    let acks = Arc::new(|| Box::new(FastestReturn::default()) as Box<_>);
+    TransportConfig::with_policies(Arc::new(Composed { scheduler, congestion, acks, protection: None }))
 }
 
 pub(super) fn server_address() -> SocketAddr {

@@ -105,7 +105,7 @@ impl PolicySetFactory for SteeredSet {
         let base = Composed {
             scheduler: Arc::new(|_: &SchedulerInit| Box::new(MinRtt) as Box<_>),
             congestion: Arc::new(|init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>),
-            acknowledgements: Arc::new(|| Box::new(hawser_paths::FastestReturn::default()) as Box<_>),
+            acks: Arc::new(|| Box::new(hawser_paths::FastestReturn::default()) as Box<_>),
             protection: None,
         };
         let init = SetInit { side: Side::Client, seed: 1, now: Time::ZERO };

@@ -59,7 +59,7 @@ fn protected_transport<S: Scheduler + 'static>(
     TransportConfig::with_policies(Arc::new(Composed {
         scheduler: Arc::new(move |_: &SchedulerInit| Box::new(scheduler()) as Box<_>),
         congestion: Arc::new(|_: &ControllerInit| Box::new(Window(100_000)) as Box<_>),
-        acknowledgements: Arc::new(|| Box::new(FastestReturn::default()) as Box<_>),
+        acks: Arc::new(|| Box::new(FastestReturn::default()) as Box<_>),
         protection: Some(protection),
     }))
 }

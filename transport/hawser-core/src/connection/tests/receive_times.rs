@@ -128,7 +128,7 @@ fn controllers_hear_of_every_acknowledgement_and_agents_of_every_packet() {
                 congestion: Arc::new(move |init: &ControllerInit| {
                     Box::new(Listening(NewReno::new(init), sender.clone())) as Box<dyn CongestionController>
                 }),
-                acknowledgements: Box::new(hawser_paths::FastestReturn::default()),
+                acks: Box::new(hawser_paths::FastestReturn::default()),
                 protection: None,
                 agent: Some(Box::new(Listener(heard.clone()))),
                 features: hawser_policy::FeatureSet::NONE,
