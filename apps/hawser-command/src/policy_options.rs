@@ -180,7 +180,29 @@ pub fn failure(place: &str, error: &PolicyError) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches;
+
     use super::*;
+
+    #[test]
+    fn each_kind_has_one_name_and_understands_former_ones() {
+        let read = |words: &[&str]| {
+            let command = PolicyOptions::augment_args(Command::new("x").no_binary_name(true));
+            let matches = command.try_get_matches_from(words).expect("known options");
+            let options = PolicyOptions::from_arg_matches(&matches).expect("policies");
+            options.composition(&hawser::policies()).expect("these exist").to_string()
+        };
+        for kind in PolicyKind::ALL {
+            let name = if kind == PolicyKind::Protection { "fixed" } else { "default" };
+            if known(&hawser::policies(), kind, name).is_some() {
+                assert_eq!(read(&[&option(kind), name]), format!("{} = {name}", kind.field()));
+            }
+        }
+        let former = read(&["--cc", "cubic", "--path-manager", "default"]);
+        assert_eq!(former, "congestion = cubic, paths = default");
+        assert_eq!(variables(PolicyKind::Congestion), ["HAWSER_CONGESTION", "HAWSER_CC"]);
+        assert_eq!(variables(PolicyKind::Acks), ["HAWSER_ACKS"]);
+    }
 
     #[test]
     fn a_commands_controller_is_used_where_nothing_else_brings_one() {

@@ -17,7 +17,13 @@ fn command() -> Command {
                 .conflicts_with("dns")
                 .help("Leave the resolvers"),
         )
-        .arg(Arg::new("mtu").long("mtu").value_parser(clap::value_parser!(u16)).default_value("1400"))
+        .arg(
+            Arg::new("mtu")
+                .long("mtu")
+                .alias("packet-size")
+                .value_parser(clap::value_parser!(u16))
+                .default_value("1400"),
+        )
         .arg(Arg::new("key_file").long("key-file"));
     with_option_for(Command::new("hawser").subcommand(tunnel).subcommand(Command::new("other")))
 }
@@ -42,6 +48,11 @@ fn each_key_is_an_option() {
     assert_eq!(
         expanded(text, &[]),
         Ok(["g.example", "--mtu=1300", "--dns=9.9.9.9", "--dns=::1"].map(str::to_owned).to_vec())
+    );
+    assert_eq!(
+        expanded("gateway = 'g'\npacket-size = 1300\n", &[]).unwrap(),
+        ["g", "--mtu=1300"],
+        "a former name"
     );
     let other: Vec<OsString> = ["hawser", "other"].map(OsString::from).to_vec();
     assert_eq!(expand(&command(), other.clone()).unwrap(), other);

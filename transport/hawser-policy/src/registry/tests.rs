@@ -221,6 +221,16 @@ fn a_resolved_composition_says_everything_but_what_a_set_decides() {
     assert!(full().paths_of(&Composition::of("system".parse().unwrap())).is_ok());
 }
 
+#[test]
+fn kinds_are_found_by_their_names_and_former_ones() {
+    for kind in PolicyKind::ALL {
+        assert_eq!(PolicyKind::named(kind.field()), Some(kind));
+        assert!(kind.former().iter().all(|former| PolicyKind::named(former) == Some(kind)), "{kind}");
+    }
+    assert_eq!(PolicyKind::named("acknowledgements"), Some(PolicyKind::Acks));
+    assert_eq!(PolicyKind::named("acknowledgement"), None);
+}
+
 struct Shield(u16);
 
 impl ProtectionPolicy for Shield {
