@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use clap::Command;
+use clap::{Arg, ArgAction, Command};
 
 /// Headings, and the subcommands below each.
 const GROUPS: [(&str, &[&str]); 3] = [
@@ -17,7 +17,8 @@ const GROUPS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Returns the command with a help that lists its subcommands by group, each with the first line of its own help.
+/// Returns the command with a help that lists its subcommands by group, each with the first line of its own help. `--help` prints
+/// as much as `-h`, a screen; `hawser help` prints all.
 pub(crate) fn grouped(command: Command) -> Command {
     let width = command.get_subcommands().map(|below| below.get_name().len()).max().unwrap_or(0);
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
@@ -30,7 +31,9 @@ pub(crate) fn grouped(command: Command) -> Command {
         }
     }
     text.push_str("\n`hawser help COMMAND` explains one.\n{options}{after-help}");
-    command.help_template(text)
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
+    let help = help.help("Print this; `hawser help` has an example and the exit codes as well");
+    command.help_template(text).disable_help_flag(true).arg(help)
 }
 
 #[cfg(test)]
@@ -51,9 +54,15 @@ mod tests {
     }
 
     #[test]
-    fn short_help_fits_a_screen() {
-        let text = grouped(crate::Cli::command()).render_help().to_string();
+    fn help_fits_a_screen() {
+        let printed = |word: &str| {
+            let result = grouped(crate::Cli::command()).try_get_matches_from(["hawser", word]);
+            result.expect_err("help is no command").render().to_string()
+        };
+        let text = printed("--help");
+        assert_eq!(text, printed("-h"));
         assert!(text.lines().count() <= 40, "{text}");
+        assert!(printed("help").contains("Exit codes"));
         assert!(text.contains("Use several links:\n  proxy     Let programs"), "{text}");
     }
 }

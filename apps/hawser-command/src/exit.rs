@@ -78,7 +78,7 @@ pub enum Exit {
     Signal = 130,
 }
 
-/// The table shown by `hawser --help`.
+/// The table shown by `hawser help`.
 pub const TABLE: &str = "\
 Exit codes (curl's, where curl has one for the same thing):
    0  done

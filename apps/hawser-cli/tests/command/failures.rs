@@ -144,7 +144,7 @@ fn wrong_command_lines() {
     let words = run_failing(hawser(["get", "--pin", "abc", "https://127.0.0.1:1/x"]), 2);
     assert!(words.contains("44 characters"), "{words}");
     run_failing(hawser(["get", "--insecure", "-O", "https://127.0.0.1:1/"]), 2);
-    let help = run(hawser(["--help"]));
+    let help = run(hawser(["help"]));
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
     assert!(help.contains("Exit codes") && help.contains("90"), "{help}");
 }
