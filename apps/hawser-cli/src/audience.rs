@@ -31,9 +31,22 @@ pub(crate) fn grouped(command: Command) -> Command {
         }
     }
     text.push_str("\n`hawser help COMMAND` explains one.\n{options}{after-help}");
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
-    let help = help.help("Print this; `hawser help` has an example and the exit codes as well");
-    command.help_template(text).disable_help_flag(true).arg(help)
+    let own = help_option(ArgAction::HelpShort)
+        .help("Print this; `hawser help` has an example and the exit codes as well");
+    // Without the option of the library, which all commands lose then.
+    command.help_template(text).disable_help_flag(true).mut_subcommands(with_help).arg(own)
+}
+
+fn help_option(action: ArgAction) -> Arg {
+    Arg::new("help").short('h').long("help").action(action).help_heading(None::<&str>)
+}
+
+/// Returns the command with `-h` and `--help`, and all below it.
+fn with_help(command: Command) -> Command {
+    let own = help_option(ArgAction::Help)
+        .help("Print help (see more with '--help')")
+        .long_help("Print help (see a summary with '-h')");
+    command.mut_subcommands(with_help).arg(own)
 }
 
 #[cfg(test)]
@@ -55,12 +68,18 @@ mod tests {
 
     #[test]
     fn help_fits_a_screen() {
-        let printed = |word: &str| {
-            let result = grouped(crate::Cli::command()).try_get_matches_from(["hawser", word]);
+        let printed = |words: &str| {
+            let words = ["hawser"].into_iter().chain(words.split(' '));
+            let result = grouped(crate::Cli::command()).try_get_matches_from(words);
             result.expect_err("help is no command").render().to_string()
         };
         let text = printed("--help");
         assert_eq!(text, printed("-h"));
+        for command in ["get", "lab verify"] {
+            let [short, long] = ["-h", "--help"].map(|option| printed(&format!("{command} {option}")));
+            assert!(short.lines().count() < long.lines().count(), "{short}");
+            assert_eq!(long, printed(&format!("help {command}")));
+        }
         assert!(text.lines().count() <= 40, "{text}");
         assert!(printed("help").contains("Exit codes"));
         assert!(text.contains("Use several links:\n  proxy     Let programs"), "{text}");
