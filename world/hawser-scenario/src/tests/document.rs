@@ -165,7 +165,7 @@ fn mistakes_name_the_file_or_the_override() {
         ("sede=4", "sede: unknown field"),
         ("seed=four", "seed: expected a whole number"),
         ("include=[]", "cannot be set"),
-        ("transport.fec=1", "transport.fec: unknown field; allowed here: acknowledgements"),
+        ("transport.fec=1", "transport.fec: unknown field; allowed here: acks, congestion"),
     ] {
         let found = read(OVER, &[set]).expect_err(set).to_string();
         assert!(found.starts_with(&format!("--set {set}: ")), "{found:?}");
