@@ -36,7 +36,7 @@ def sha256(content):
 
 def clean_environment():
     """Without the variables that would change what `hawser` does."""
-    ours = {"SSLKEYLOGFILE", "QLOGDIR", "HAWSER_SCHEDULER", "HAWSER_CONGESTION"}
+    ours = {"SSLKEYLOGFILE", "QLOGDIR", "HAWSER_SCHEDULER", "HAWSER_CONGESTION", "HAWSER_CC"}
     return {name: value for name, value in os.environ.items() if name not in ours}
 
 
