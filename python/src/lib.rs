@@ -4,6 +4,7 @@
 //! while a simulation runs: [`run`] lets go of it, and a policy in Python takes it back for each of its calls.
 
 mod environment;
+mod net;
 mod own;
 mod policies;
 mod recorder;
@@ -26,6 +27,7 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ride::register(module)?;
     own::register(module)?;
+    net::register(module)?;
     module.add_class::<table::Table>()?;
     module.add_class::<trouble::Stop>()?;
     module.add_class::<run::Finished>()?;
