@@ -4,6 +4,7 @@
 //! while a simulation runs: [`run`] lets go of it, and a policy in Python takes it back for each of its calls.
 
 mod environment;
+mod links;
 mod net;
 mod own;
 mod policies;
@@ -37,6 +38,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(summary::summary, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::describe, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::cells, module)?)?;
+    module.add_function(wrap_pyfunction!(links::read_links, module)?)?;
+    module.add_function(wrap_pyfunction!(links::link_models, module)?)?;
+    module.add_function(wrap_pyfunction!(links::generate_links, module)?)?;
+    module.add_function(wrap_pyfunction!(links::satellites, module)?)?;
     module.add_function(wrap_pyfunction!(policies::policies, module)?)?;
     module.add_function(wrap_pyfunction!(policies::check_policy, module)?)
 }

@@ -9,6 +9,7 @@ docs/python.md is the page about it. Importing this registers the environments w
 
 import gymnasium
 
+from hawser import links
 from hawser._native import Ack, ConnectionClosed, Loss, Path, Queue, Send, Sibling, Stop, Table, View, Wait
 from hawser.network import Connection, NetworkPath, PathEvent, Server, connect, serve
 from hawser.own import CongestionController, Scheduler
@@ -39,6 +40,7 @@ __all__ = [
     "View",
     "Wait",
     "connect",
+    "links",
     "policies",
     "serve",
     "sweep",

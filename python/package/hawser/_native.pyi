@@ -34,9 +34,13 @@ __all__ = [
     "cells",
     "check_policy",
     "describe",
+    "generate_links",
+    "link_models",
     "play_policy",
     "policies",
+    "read_links",
     "run",
+    "satellites",
     "summary",
 ]
 
@@ -371,3 +375,12 @@ class ReceiveStream:
     def id(self) -> int: ...
     def read(self, most: int) -> Awaitable[bytes | None]: ...
     def stop(self, code: int) -> None: ...
+
+def read_links(
+    files: list[str], format: str | None, direction: str | None, interval: float
+) -> tuple[str, list[str], float, list[str], Table]: ...
+def link_models() -> list[tuple[str, str]]: ...
+def generate_links(model: str, parameters: str, seconds: float, seed: int) -> tuple[str, list[str], float, list[str], Table]: ...
+def satellites(
+    place: tuple[float, float, float], unix: float, mask: float, walker: str, elements: str | None
+) -> list[tuple[int, str | None, float, float, float, tuple[float, float, float]]]: ...

@@ -65,7 +65,9 @@ pub(super) fn card(dataset: &Dataset) -> String {
         text,
         "It is the SHA-256 of the lines `DIGEST  FILE` of the tables, sorted by name; in this folder:\n\n    find runs cells verdicts -name '*.parquet' | LC_ALL=C sort | xargs sha256sum | sha256sum\n\n`{DATASET}` says the same as this `{CARD}` to programs.\n"
     );
-    text.push_str("## Lists\n\n| list | policy | runs | failed | seeds | verdicts |\n|---|---|---|---|---|---|\n");
+    text.push_str(
+        "## Lists\n\n| list | policy | runs | failed | seeds | verdicts |\n|---|---|---|---|---|---|\n",
+    );
     for list in &dataset.lists {
         let verdicts: Vec<String> =
             list.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
@@ -114,9 +116,7 @@ fn seeds(seeds: &[u64]) -> String {
     match seeds {
         [] => "none".to_owned(),
         [first, .., last] if (last - first) as usize == seeds.len() - 1 => format!("{first} to {last}"),
-        some if some.len() <= MOST_SEEDS => {
-            some.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
-        }
+        some if some.len() <= MOST_SEEDS => some.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
         [first, .., last] => format!("{} between {first} and {last}", seeds.len()),
         [only] => only.to_string(),
     }

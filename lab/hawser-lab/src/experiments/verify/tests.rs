@@ -401,7 +401,7 @@ fn pages_and_figures_show_what_was_kept() {
 fn a_data_set_has_every_run_and_says_what_it_is() {
     let (folder, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let verification = verification(settings(None));
-    let kept = [(&verification, folder.path())];
+    let kept = [(&*verification, folder.path())];
     let missing = dataset::write(&kept, out.path()).unwrap_err();
     assert!(missing.to_string().contains("run `hawser lab verify test` first"), "{missing}");
     run_some(&verification, folder.path(), usize::MAX);
@@ -415,7 +415,10 @@ fn a_data_set_has_every_run_and_says_what_it_is() {
     assert_eq!(verdicts.rows(), verification.list().items.len());
     // The digest is what the tools of the system give for these files.
     let shown = Command::new("sh")
-        .args(["-c", "find runs cells verdicts -name '*.parquet' | LC_ALL=C sort | xargs sha256sum | sha256sum"])
+        .args([
+            "-c",
+            "find runs cells verdicts -name '*.parquet' | LC_ALL=C sort | xargs sha256sum | sha256sum",
+        ])
         .current_dir(out.path())
         .output()
         .unwrap();
