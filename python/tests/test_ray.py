@@ -72,7 +72,7 @@ def test_a_node_of_two_may_be_killed(tmp_path: Path) -> None:
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0} | memory)
     try:
         nodes = [cluster.add_node(num_cpus=1, **memory) for _ in range(2)]
-        ray.init(address=cluster.address, log_to_driver=False)
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
         cluster.wait_for_nodes()
         told: list[str] = []
 

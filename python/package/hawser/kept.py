@@ -31,6 +31,8 @@ class Kept:
 
     #: Where they are.
     folder: Path
+    #: Whether they are a subset, so that figures may lack their runs.
+    is_part: bool = False
 
     @property
     def table(self) -> Any:
@@ -70,11 +72,22 @@ class Kept:
         means["interval"] = [_half_width(row.std, int(row.count)) for row in means[["std", "count"]].itertuples(index=False)]
         return means[["scenario", "policy", "mean", "interval", "count"]]
 
+    def _means_of_figure(self, metric: str, scenarios: str, policies: str | Iterable[str], title: str) -> Any:
+        try:
+            return self.means(metric, scenarios, policies)
+        except ValueError:
+            if not self.is_part:
+                raise
+            print(f"{title or metric}: not in this subset")
+            return None
+
     def bars(
         self, metric: str, scenarios: str = "*", policies: str | Iterable[str] = "*", *, title: str = "", ax: Any = None
     ) -> Any:
-        """Draws :meth:`means` as bars with intervals, a group per scenario. Returns the axes."""
-        means, (one, unit) = self.means(metric, scenarios, policies), _unit(metric)
+        """Draws :meth:`means` as bars with intervals, a group per scenario. Returns the axes; ``None`` if a subset lacks these runs."""
+        means, (one, unit) = self._means_of_figure(metric, scenarios, policies, title), _unit(metric)
+        if means is None:
+            return None
         ax = ax if ax is not None else _axes()
         names = list(dict.fromkeys(means.scenario))
         systems = list(dict.fromkeys(means.policy))
@@ -82,10 +95,10 @@ class Kept:
         for place, policy in enumerate(systems):
             rows = means[means.policy == policy]
             at = [names.index(name) + (place - (len(systems) - 1) / 2) * width for name in rows.scenario]
-            ax.bar(at, rows["mean"] / one, width, yerr=rows.interval / one, capsize=2, label=policy)
+            ax.bar(at, rows["mean"] / one, width, yerr=rows.interval / one, capsize=2, label=policy, color=_colour(place))
         ax.set_xticks(range(len(names)), names, rotation=30 if len(names) > 3 else 0, ha="right" if len(names) > 3 else "center")
         ax.set(ylabel=f"{metric} ({unit})" if unit else metric, title=title)
-        ax.legend(fontsize="small")
+        _legend(ax)
         return ax
 
     def lines(
@@ -99,14 +112,17 @@ class Kept:
         logarithmic: bool = False,
         ax: Any = None,
     ) -> Any:
-        """Draws :meth:`means` as a line per policy; ``points`` says where each scenario lies on the axis ``x``. Returns the axes."""
-        means, (one, unit) = self.means(metric, "|".join(points), policies), _unit(metric)
+        """Draws :meth:`means` as a line per policy; ``points`` says where each scenario lies on the axis ``x``. Returns the axes, or
+        ``None`` if a subset lacks these runs."""
+        means, (one, unit) = self._means_of_figure(metric, "|".join(points), policies, title), _unit(metric)
+        if means is None:
+            return None
         ax = ax if ax is not None else _axes()
-        for policy in dict.fromkeys(means.policy):
+        for place, policy in enumerate(dict.fromkeys(means.policy)):
             rows = means[means.policy == policy].assign(at=lambda rows: rows.scenario.astype(str).map(points)).sort_values("at")
-            ax.errorbar(rows["at"], rows["mean"] / one, rows.interval / one, marker="o", markersize=3, capsize=2, label=policy)
+            ax.errorbar(rows["at"], rows["mean"] / one, rows.interval / one, marker="o", markersize=3, capsize=2, label=policy, color=_colour(place))
         ax.set(xlabel=x, ylabel=f"{metric} ({unit})" if unit else metric, title=title, xscale="log" if logarithmic else "linear")
-        ax.legend(fontsize="small")
+        _legend(ax)
         return ax
 
     def _repr_html_(self) -> str:
@@ -124,6 +140,18 @@ def _half_width(deviation: float, count: int) -> float:
 
 def _unit(metric: str) -> tuple[float, str]:
     return next((unit for ending, unit in UNITS.items() if metric.endswith(ending)), (1.0, ""))
+
+
+def _legend(ax: Any) -> None:
+    """Next to the axes: bars leave no room in them."""
+    ax.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _colour(place: int) -> Any:
+    """Twenty that differ: a list may have more policies than a usual cycle has colours."""
+    import matplotlib
+
+    return matplotlib.colormaps["tab20"]((2 * place + (place // 10)) % 20)
 
 
 def _axes() -> Any:
@@ -166,4 +194,4 @@ def runs(
         # 1 says that an item falls short, which one seed may well do.
         if done.returncode not in (0, 1) or not (part / "verdicts.json").is_file():
             raise RuntimeError(f"hawser {' '.join(arguments)}: {done.stderr.strip()}")
-    return Kept(part)
+    return Kept(part, is_part=True)

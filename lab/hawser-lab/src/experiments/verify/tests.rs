@@ -407,7 +407,7 @@ fn a_data_set_has_every_run_and_says_what_it_is() {
     run_some(&verification, folder.path(), usize::MAX);
     let set = dataset::write(&kept, out.path()).unwrap();
     let list = &set.lists[0];
-    assert_eq!((list.runs, list.failed, list.list.as_str()), (5, 1, "test"));
+    assert_eq!((list.runs, list.failed, list.list.as_str()), (7, 1, "test"));
     assert_eq!(set.metrics["goodput_bps"], "bit/s");
     let runs = read_table(&out.path().join("runs/list=test/runs.parquet")).unwrap();
     assert_eq!(runs.rows(), read_table(&merged_file(folder.path(), kept::RUNS)).unwrap().rows());
