@@ -34,7 +34,7 @@ impl Connection {
 
 #[pymethods]
 impl Connection {
-    /// Awaits a new stream in both directions, or one of ours: what sends and what receives.
+    /// Awaits a new stream in both directions, or one that only sends: what sends and what receives.
     fn open<'py>(&self, py: Python<'py>, both: bool) -> PyResult<Bound<'py, PyAny>> {
         let connection = self.connection.get()?;
         future_into_py(py, async move {
@@ -48,7 +48,7 @@ impl Connection {
         })
     }
 
-    /// Awaits the peer's next stream in both directions, or one of the peer's.
+    /// Awaits the peer's next stream in both directions, or one that only the peer sends on.
     fn accept<'py>(&self, py: Python<'py>, both: bool) -> PyResult<Bound<'py, PyAny>> {
         let connection = self.connection.get()?;
         future_into_py(py, async move {

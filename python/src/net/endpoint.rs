@@ -105,7 +105,7 @@ impl Endpoint {
     /// Awaits a connection to whichever of these addresses answers first.
     ///
     /// # Errors
-    /// `ConnectionError`, `TimeoutError`, `OSError`, `ValueError` for a name that is none.
+    /// `ConnectionError`, `TimeoutError`, `OSError`, `ValueError` for an invalid name.
     fn connect<'py>(
         &self,
         py: Python<'py>,

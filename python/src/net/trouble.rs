@@ -19,7 +19,7 @@ pyo3::create_exception!(
     "The connection is over. ``code`` is the number that the peer's application gave, or ``None``."
 );
 
-/// A connection that is over for a reason of ours.
+/// A connection that is over, for this reason.
 pub(super) fn closed(why: &str) -> PyErr {
     ConnectionClosed::new_err(why.to_owned())
 }
