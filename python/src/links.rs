@@ -2,8 +2,6 @@
 
 mod rows;
 
-use std::path::PathBuf;
-
 use hawser_link::{Direction, nanos};
 use hawser_radio::orbit::{Orbits, Place, TleSet, Walker, elevation, flight_time, range};
 use hawser_radio::{Model, Scene};
@@ -68,7 +66,7 @@ fn trouble(error: TraceError) -> PyErr {
     if let TraceError::Read { file, source } = &error
         && let Some(number) = source.raw_os_error()
     {
-        return PyOSError::new_err((number, source.to_string(), PathBuf::from(file)));
+        return PyOSError::new_err((number, source.to_string(), file.clone()));
     }
     wrong(error)
 }

@@ -83,6 +83,9 @@ pub(crate) fn run(
         Channel::Stdout.print(&set);
         return Ok(ExitCode::SUCCESS);
     }
+    if output.quiet {
+        return Ok(ExitCode::SUCCESS);
+    }
     let runs: usize = set.lists.iter().map(|list| list.runs).sum();
     print(format_args!(
         "{}: {runs} runs of {} lists, sha256 {}",

@@ -113,11 +113,11 @@ pub(crate) fn run(
     let runtime = runtime.map_err(failed)?;
     let interrupt = runtime.block_on(async { Interrupt::listen() }).map_err(failed)?;
     let policies = arguments.policies.fields(registry)?;
+    let sweep = Arc::new(Sweep::load_with(plan, &policies, registry).map_err(failure)?);
+    sweep.plan().check_policies(plan, registry).map_err(|error| load_failure(error.into()))?;
     if let Some(on) = &arguments.on {
         return elsewhere::sweep(on, plan, &arguments.out, arguments.jobs, &policies, output);
     }
-    let sweep = Arc::new(Sweep::load_with(plan, &policies, registry).map_err(failure)?);
-    sweep.plan().check_policies(plan, registry).map_err(|error| load_failure(error.into()))?;
     let threads = arguments.jobs.map_or_else(cores, usize::from);
     let settings = RunSettings { folder: arguments.out.clone(), threads, shard: arguments.shard };
     let mut view = CellProgress::new(output);
