@@ -38,6 +38,8 @@ lint: ## formatting, lints, no circles of imports, portable mathematics, words, 
 	@scripts/dependencies
 	@scripts/packages
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	@# A workspace of its own (python/Cargo.toml). Neither Python nor its headers are needed for this.
+	cd python && $(CARGO) fmt --check && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 $(CARGO) clippy --locked --lib -- -D warnings
 
 unit: ## unit, property, scenario and end-to-end tests; PROPTEST_RNG_SEED=1 of the property tests
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} $(CARGO) test --locked --workspace

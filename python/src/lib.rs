@@ -4,6 +4,8 @@
 //! while a simulation runs: [`run`] lets go of it, and a policy in Python takes it back for each of its calls.
 
 mod environment;
+mod links;
+mod net;
 mod own;
 mod policies;
 mod recorder;
@@ -26,6 +28,7 @@ fn wrong(error: impl std::fmt::Display) -> PyErr {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ride::register(module)?;
     own::register(module)?;
+    net::register(module)?;
     module.add_class::<table::Table>()?;
     module.add_class::<trouble::Stop>()?;
     module.add_class::<run::Finished>()?;
@@ -35,6 +38,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(summary::summary, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::describe, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::cells, module)?)?;
+    module.add_function(wrap_pyfunction!(links::read_links, module)?)?;
+    module.add_function(wrap_pyfunction!(links::link_models, module)?)?;
+    module.add_function(wrap_pyfunction!(links::generate_links, module)?)?;
+    module.add_function(wrap_pyfunction!(links::satellites, module)?)?;
     module.add_function(wrap_pyfunction!(policies::policies, module)?)?;
     module.add_function(wrap_pyfunction!(policies::check_policy, module)?)
 }

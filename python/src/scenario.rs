@@ -119,7 +119,7 @@ fn load_error(error: hawser_scenario::LoadError) -> PyErr {
     match error {
         hawser_scenario::LoadError::Read { path, source } => match source.raw_os_error() {
             // With its number Python chooses the class: FileNotFoundError, PermissionError.
-            Some(number) => PyOSError::new_err((number, source.to_string(), path)),
+            Some(number) => PyOSError::new_err((number, source.to_string(), path.display().to_string())),
             None => wrong(format!("cannot read {}: {source}", path.display())),
         },
         hawser_scenario::LoadError::Scenario(error) => wrong(error),

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use tokio::sync::Notify;
 
 /// Ends all runs that were given it.
 #[pyclass(module = "hawser._native", frozen)]
@@ -32,6 +33,8 @@ impl Stop {
 #[derive(Clone, Default)]
 pub(crate) struct Trouble {
     stop: Stop,
+    /// Wakes those who wait for the first exception.
+    news: Arc<Notify>,
     error: Arc<Mutex<Option<PyErr>>>,
 }
 
@@ -40,6 +43,22 @@ impl Trouble {
     pub(crate) fn note(&self, error: PyErr) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stop.set();
+        self.news.notify_waiters();
+    }
+
+    /// What ends the run when it is set from outside.
+    pub(crate) fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Waits until there was an exception.
+    pub(crate) async fn noted(&self) {
+        let mut news = std::pin::pin!(self.news.notified());
+        // Before the look, so that nothing is missed in between.
+        news.as_mut().enable();
+        if !self.stop.is_set() {
+            news.await;
+        }
     }
 
     /// Returns whether the run is to end.

@@ -1,4 +1,4 @@
-"""Every snippet of docs/python.md runs, in the root of the repository."""
+"""Every snippet of docs/python.md and of the pages that belong to it runs, in the root of the repository."""
 
 import re
 import subprocess
@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SNIPPETS = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"), re.M | re.S)
+PAGES = ["python.md", "python-peekaboo.md"]
+SNIPPETS = [
+    snippet
+    for page in PAGES
+    for snippet in re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.M | re.S)
+]
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))

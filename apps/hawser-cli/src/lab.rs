@@ -12,6 +12,7 @@ use hawser_lab::experiments::sim_vs_emulator::{self, CompareError};
 use hawser_sim::oracle::with_oracle;
 
 use crate::data_units;
+use crate::dataset;
 use crate::emulate::{failure as emulator_failure, load};
 use crate::encounters;
 use crate::guarantee;
@@ -56,6 +57,8 @@ pub(crate) enum Lab {
     Verify(verify::Verify),
     /// Draw a figure of the runs that `verify` has kept
     Figure(verify::FigureArguments),
+    /// Put the runs that `verify` has kept in one tree of Parquet files, with a data card
+    Dataset(dataset::Dataset),
     /// Run every policy over every link: tables and a page
     #[command(subcommand)]
     Matrix(matrix::Matrix),
@@ -140,6 +143,8 @@ pub(crate) fn experiment(
         Lab::Guarantee(arguments) => guarantee::run(arguments, &with_oracle(registry), output),
         Lab::Verify(arguments) => verify::run(arguments, &Arc::new(with_oracle(registry)), output),
         Lab::Figure(arguments) => verify::figure(arguments, registry, output),
+        // As `verify`: its lists name the policy that knows the future.
+        Lab::Dataset(arguments) => dataset::run(arguments, &Arc::new(with_oracle(registry)), output),
         Lab::Matrix(command) => matrix::run(command, registry, output),
         Lab::Fit(arguments) => compare_fit(arguments, output),
         Lab::Encounters(arguments) => encounters::run(arguments, registry, output),

@@ -17,6 +17,7 @@ mod audience;
 mod built_in;
 mod config_file;
 mod data_units;
+mod dataset;
 mod doctor;
 mod emulate;
 mod encounters;

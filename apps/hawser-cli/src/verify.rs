@@ -227,7 +227,7 @@ pub(crate) fn figure(
     Ok(ExitCode::SUCCESS)
 }
 
-fn failure(error: VerifyError) -> Failure {
+pub(crate) fn failure(error: VerifyError) -> Failure {
     let exit = match error {
         VerifyError::Sweep(error) => {
             let Failure { exit, message, .. } = sweep::failure(error);

@@ -9,7 +9,9 @@ docs/python.md is the page about it. Importing this registers the environments w
 
 import gymnasium
 
-from hawser._native import Ack, Loss, Path, Queue, Send, Sibling, Stop, Table, View, Wait
+from hawser import links
+from hawser._native import Ack, ConnectionClosed, Loss, Path, Queue, Send, Sibling, Stop, Table, View, Wait
+from hawser.network import Connection, NetworkPath, PathEvent, Server, connect, serve
 from hawser.own import CongestionController, Scheduler
 from hawser.policies import Parameter, Policy, policies
 from hawser.scenario import Run, Scenario
@@ -18,21 +20,29 @@ from hawser.sweep import sweep
 __all__ = [
     "Ack",
     "CongestionController",
+    "Connection",
+    "ConnectionClosed",
     "Loss",
+    "NetworkPath",
     "Parameter",
     "Path",
+    "PathEvent",
     "Policy",
     "Queue",
     "Run",
     "Scenario",
     "Scheduler",
     "Send",
+    "Server",
     "Sibling",
     "Stop",
     "Table",
     "View",
     "Wait",
+    "connect",
+    "links",
     "policies",
+    "serve",
     "sweep",
 ]
 

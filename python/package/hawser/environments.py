@@ -23,6 +23,7 @@ first flow of the scenario is controlled, on its first connection; everything el
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import gymnasium
@@ -72,9 +73,11 @@ size = "20 MB"
 """
 
 
-def _scenario(scenario: Scenario | str | None, default: str) -> Scenario:
-    if isinstance(scenario, str):
+def _scenario(scenario: Scenario | str | os.PathLike[str] | None, default: str) -> Scenario:
+    if isinstance(scenario, str | os.PathLike):
         return Scenario.load(scenario)
+    if scenario is not None and not isinstance(scenario, Scenario):
+        raise TypeError(f"scenario: expected a hawser.Scenario or the path of a file, found {scenario!r}")
     return scenario or Scenario.from_toml(default)
 
 
@@ -85,7 +88,7 @@ class SchedulerEnv(gymnasium.Env[np.ndarray, Any]):
 
     def __init__(
         self,
-        scenario: Scenario | str | None = None,
+        scenario: Scenario | str | os.PathLike[str] | None = None,
         paths: int | None = None,
         quantum: int = 1,
         render_mode: str | None = None,
@@ -121,7 +124,7 @@ class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     metadata: dict[str, Any] = {"render_modes": []}
 
-    def __init__(self, scenario: Scenario | str | None = None, render_mode: str | None = None):
+    def __init__(self, scenario: Scenario | str | os.PathLike[str] | None = None, render_mode: str | None = None):
         if render_mode is not None:
             raise ValueError("there is nothing to render")
         self._scenario = _scenario(scenario, CONGESTION_SCENARIO)

@@ -15,8 +15,10 @@ def _columns(table: Any) -> dict[str, list[Any]]:
 def draw(run: Run, ax: Any, label: str | None) -> Any:
     """The goodput of all flows of a run, sample by sample. Returns the axes."""
     columns = _columns(run.flows)
+    # The end of a run may be a sample of its own at the time of another: of a flow the last one counts.
+    latest = dict(zip(zip(columns["time_ns"], columns["flow"], strict=True), columns["bytes"], strict=True))
     total: dict[int, int] = {}
-    for time, received in zip(columns["time_ns"], columns["bytes"], strict=True):
+    for (time, _), received in latest.items():
         total[time] = total.get(time, 0) + received
     times = sorted(total)
     if len(times) < 2:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import numbers
+import operator
 import os
 import threading
 from dataclasses import dataclass, replace
@@ -14,6 +16,23 @@ from hawser import _native, own
 
 #: The arguments of :meth:`Scenario.run` that choose policies: the fields of ``[transport]`` in scenario files.
 KINDS = ("policy", "scheduler", "congestion", "acks", "paths", "protection")
+
+
+def checked_seed(seed: Any, name: str = "seed") -> int:
+    """A seed. Raises ``TypeError`` for what is no whole number, ``ValueError`` for one out of range."""
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number of 0 to 2**63 - 1, found {seed!r}") from None
+    if not 0 <= number < 2**63:
+        raise ValueError(f"{name}: expected 0 to 2**63 - 1, found {seed}")
+    return number
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}: expected True or False, found {value!r}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -68,11 +87,17 @@ class Scenario:
 
     @classmethod
     def _read(cls, file: Path) -> Scenario:
-        return cls(file.read_text(encoding="utf-8"), str(file), str(file.parent.absolute()))
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{file}: expected a scenario (TOML, a text in UTF-8): {error}") from error
+        return cls(text, str(file), str(file.parent.absolute()))
 
     @classmethod
     def from_toml(cls, text: str, /, *, folder: str | os.PathLike[str] = ".", **overrides: Any) -> Scenario:
         """The scenario of a text; ``folder`` is where the files are that it names."""
+        if not isinstance(text, str):
+            raise TypeError(f"expected the text of a scenario, found {text!r}")
         return cls(text, "scenario.toml", str(Path(folder).absolute()), _overrides(overrides))._checked()
 
     def with_(self, **overrides: Any) -> Scenario:
@@ -110,10 +135,14 @@ class Scenario:
         Raises ``ValueError`` for what makes no sense, with what is allowed; what a policy of yours raised;
         ``KeyboardInterrupt``; ``RuntimeError`` if another thread set ``stop``.
         """
-        if seed is not None and not 0 <= seed < 2**63:
-            raise ValueError(f"seed: expected 0 to 2**63 - 1, found {seed}")
+        if seed is not None:
+            seed = checked_seed(seed)
+        if interval is not None and not isinstance(interval, numbers.Real):
+            raise TypeError(f"interval: expected seconds, or None for no samples, found {interval!r}")
+        if stop is not None and not isinstance(stop, _native.Stop):
+            raise TypeError(f"stop: expected a hawser.Stop, found {stop!r}")
         chosen, owned = _choose(policies)
-        wanted = _Wanted(interval, packets, qlog, threading.current_thread() is threading.main_thread())
+        wanted = _Wanted(interval, _flag("packets", packets), _flag("qlog", qlog), threading.current_thread() is threading.main_thread())
         finished = _native.run(self, chosen, owned, seed, wanted, stop or _native.Stop())
         return Run(finished, self)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hawser import _native, own
-from hawser.scenario import KINDS, Scenario
+from hawser.scenario import KINDS, Scenario, _choose, checked_seed
 
 #: More cells would take years.
 MOST_CELLS = 10_000_000
@@ -58,9 +58,11 @@ def sweep(
     fails has one row, which says why in ``failed``; the others go on. Raises ``ValueError`` for what makes no sense, and if ``out`` has
     the results of something else.
     """
-    names, cells = _cells(what, seeds, vary, policies)
+    if workers is not None and not isinstance(workers, int):
+        raise TypeError(f"workers: expected a whole number, or None for one per core, found {workers!r}")
     if workers is not None and not 1 <= workers <= 1024:
         raise ValueError(f"workers: expected 1 to 1024, found {workers}")
+    names, cells = _cells(what, seeds, vary, policies)
     store = _Store(out, names, cells) if out is not None else None
     results: dict[int, str] = store.found() if store else {}
     left = [number for number in range(len(cells)) if number not in results]
@@ -92,13 +94,20 @@ def _cells(
         if seeds is not None or vary is not None:
             raise ValueError("seeds and vary: a plan has its own; expected a hawser.Scenario with them")
         return _cells_of_plan(Path(what), policies)
-    factors = {key: list(values) for key, values in (vary or {}).items()}
+    if vary is not None and not isinstance(vary, Mapping):
+        raise TypeError(f"vary: expected a dictionary of lists of values, found {vary!r}")
+    factors = {key: _values(key, values) for key, values in (vary or {}).items()}
+    for kind, policy in [*policies.items(), *((kind, value) for kind in KINDS for value in factors.get(kind, ()))]:
+        # Once, before anything runs, and not by each cell.
+        _check_policy(kind, policy)
     for key, values in factors.items():
         if not values:
             raise ValueError(f"vary: expected values for {key!r}, found none")
         if key in policies:
             raise ValueError(f"vary: {key!r} is chosen for all cells, too")
-    numbers = list(range(20) if seeds is None else seeds)
+    if seeds is not None and (isinstance(seeds, str) or not isinstance(seeds, Iterable)):
+        raise TypeError(f"seeds: expected whole numbers, such as range(20), found {seeds!r}")
+    numbers = [checked_seed(seed, "seeds") for seed in (range(20) if seeds is None else seeds)]
     count = len(numbers)
     for values in factors.values():
         count *= len(values)
@@ -113,6 +122,20 @@ def _cells(
         labels = tuple(map(_label, combination))
         cells += [_Cell(scenario, seed, place, labels, own_policies) for place, seed in enumerate(numbers)]
     return list(factors), cells
+
+
+def _values(key: str, values: Any) -> list[Any]:
+    # A text has letters, which nobody means.
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"vary: expected a list of values for {key!r}, found {values!r}")
+    return list(values)
+
+
+def _check_policy(kind: str, policy: Any) -> None:
+    chosen, _ = _choose({kind: policy})
+    if isinstance(policy, str):
+        for kind, text in chosen:
+            _native.check_policy(kind, text)
 
 
 def _cells_of_plan(plan: Path, policies: dict[str, Any]) -> tuple[list[str], list[_Cell]]:
@@ -153,7 +176,7 @@ Runner = Callable[[list[_Cell], list[int]], Iterator[tuple[int, str]]]
 def _runner(on: str | None, workers: int | None) -> Runner:
     if on is None:
         return lambda cells, left: _on_threads(cells, left, workers or os.cpu_count() or 1)
-    if on == "ray" or on.startswith("ray:"):
+    if isinstance(on, str) and (on == "ray" or on.startswith("ray:")):
         from hawser.on_ray import on_ray
 
         return lambda cells, left: on_ray(cells, left, on, workers)

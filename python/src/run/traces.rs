@@ -15,9 +15,12 @@ use crate::wrong;
 /// Most bytes of one trace: what is beyond is left out, as `hawser sim run --qlog-limit 1G` does.
 const MOST: usize = 1_000_000_000;
 
+/// Name and bytes of each.
+type Written = Vec<(String, Vec<u8>)>;
+
 /// The traces of a run: names and bytes.
 #[derive(Clone, Default)]
-pub(super) struct Traces(Arc<Mutex<Vec<(String, Vec<u8>)>>>);
+pub(super) struct Traces(Arc<Mutex<Written>>);
 
 /// One of them, by its place.
 struct Trace {

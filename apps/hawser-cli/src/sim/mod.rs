@@ -1,5 +1,6 @@
 //! `hawser sim`: scenarios in virtual time.
 
+mod elsewhere;
 mod means;
 mod progress;
 mod qlog;

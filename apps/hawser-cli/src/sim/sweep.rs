@@ -14,6 +14,7 @@ use hawser_lab::data::sweep::{
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 use serde::Serialize;
 
+use super::elsewhere::{self, Elsewhere};
 use super::means::{self, Mean};
 use crate::emulate::load_failure;
 use crate::progress::CellProgress;
@@ -33,6 +34,7 @@ Examples:
   hawser sim sweep scenarios/plans/schedulers.toml -o results/ && hawser sim report results/
   hawser sim sweep plan.toml -o ecf/ --scheduler ecf,beta=0.5 --congestion olia
   hawser sim sweep plan.toml -o results/ --shard 1/4      (and 2/4 .. 4/4 on other machines; copy the folders together)
+  hawser sim sweep plan.toml -o results/ --on ray         (cells as tasks of Ray; python -m hawser runs them)
   hawser sim sweep --merge -o results/";
 
 /// `hawser sim sweep`.
@@ -51,6 +53,10 @@ pub(crate) struct SweepArguments {
     /// Run only the I-th of N shares of the cells
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = shard)]
     shard: Shard,
+    /// Run the cells as tasks of Ray, by the Python package: ray (one that is started here), ray:auto, ray://HOST:PORT. The
+    /// results are cells/ and flows.parquet (docs/python.md)
+    #[arg(long, value_name = "WHERE", conflicts_with_all = ["shard", "merge"])]
+    on: Option<Elsewhere>,
     /// Policies of all cells, where neither the plan nor a flow has its own
     #[command(flatten)]
     policies: PolicyOptions,
@@ -109,6 +115,9 @@ pub(crate) fn run(
     let policies = arguments.policies.fields(registry)?;
     let sweep = Arc::new(Sweep::load_with(plan, &policies, registry).map_err(failure)?);
     sweep.plan().check_policies(plan, registry).map_err(|error| load_failure(error.into()))?;
+    if let Some(on) = &arguments.on {
+        return elsewhere::sweep(on, plan, &arguments.out, arguments.jobs, &policies, output);
+    }
     let threads = arguments.jobs.map_or_else(cores, usize::from);
     let settings = RunSettings { folder: arguments.out.clone(), threads, shard: arguments.shard };
     let mut view = CellProgress::new(output);

@@ -131,3 +131,26 @@ fn what_is_wrong_is_said() {
     assert!(run_failing(figure("seam.nothing"), 2).contains("seam.delay"));
     assert!(run_failing(figure("seam.delay"), 26).contains("hawser lab verify seam"));
 }
+
+#[test]
+fn a_data_set_is_made_of_kept_runs_and_says_which_are_missing() {
+    let stage = TempDir::new().unwrap();
+    let dataset = |more: &[&str]| {
+        let arguments = ["lab", "dataset", "--scenarios", SCENARIOS, "-o", "set"];
+        let mut command = hawser(arguments.into_iter().chain(more.iter().copied()));
+        command.current_dir(stage.path());
+        command
+    };
+    let message = run_failing(dataset(&[]), 26);
+    assert!(message.contains("make some with `hawser lab verify LIST`"), "{message}");
+    let message = run_failing(dataset(&["ftrl-wrr"]), 26);
+    assert!(message.contains("run `hawser lab verify ftrl-wrr` first"), "{message}");
+    let kept = stage.path().join("lab-results/ftrl-wrr-1-seeds");
+    // A computation: no simulation.
+    let verified = verify_items(("ftrl-wrr", "1"), &["6"], &kept, &[]).output().unwrap();
+    assert!(verified.status.code().is_some_and(|code| code <= 1));
+    let told = run(dataset(&["--seeds", "1", "--json"]));
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(told["lists"][0]["list"], "ftrl-wrr");
+    assert!(stage.path().join("set/runs/list=ftrl-wrr/runs.parquet").is_file());
+}

@@ -207,6 +207,17 @@ pub enum Data {
     None,
 }
 
+impl Data {
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Synthetic => "synthetic",
+            Self::None => "none",
+        }
+    }
+}
+
 /// A documented deviation.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Deviation {

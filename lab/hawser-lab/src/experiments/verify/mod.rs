@@ -15,7 +15,9 @@
 //! which every ordering has to fall short.
 
 mod bootstrap;
+mod card;
 mod claim;
+pub mod dataset;
 mod error;
 mod estimate;
 mod expression;

@@ -397,6 +397,40 @@ fn pages_and_figures_show_what_was_kept() {
     assert!(unknown.contains("test.bars"), "{unknown}");
 }
 
+#[test]
+fn a_data_set_has_every_run_and_says_what_it_is() {
+    let (folder, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let verification = verification(settings(None));
+    let kept = [(&*verification, folder.path())];
+    let missing = dataset::write(&kept, out.path()).unwrap_err();
+    assert!(missing.to_string().contains("run `hawser lab verify test` first"), "{missing}");
+    run_some(&verification, folder.path(), usize::MAX);
+    let set = dataset::write(&kept, out.path()).unwrap();
+    let list = &set.lists[0];
+    assert_eq!((list.runs, list.failed, list.list.as_str()), (7, 1, "test"));
+    assert_eq!(set.metrics["goodput_bps"], "bit/s");
+    let runs = read_table(&out.path().join("runs/list=test/runs.parquet")).unwrap();
+    assert_eq!(runs.rows(), read_table(&merged_file(folder.path(), kept::RUNS)).unwrap().rows());
+    let verdicts = read_table(&out.path().join("verdicts/list=test/verdicts.parquet")).unwrap();
+    assert_eq!(verdicts.rows(), verification.list().items.len());
+    // The digest is what the tools of the system give for these files.
+    let shown = Command::new("sh")
+        .args([
+            "-c",
+            "find runs cells verdicts -name '*.parquet' | LC_ALL=C sort | xargs sha256sum | sha256sum",
+        ])
+        .current_dir(out.path())
+        .output()
+        .unwrap();
+    assert!(String::from_utf8(shown.stdout).unwrap().starts_with(&set.sha256));
+    let card = fs::read_to_string(out.path().join(dataset::CARD)).unwrap();
+    assert!(card.contains(&set.sha256) && !card.contains("|  |\n| `cell`"), "{card}");
+    // Every column is explained, and the same runs give the same bytes.
+    assert!(set.columns.values().flatten().all(|column| !column.meaning.is_empty()), "{:?}", set.columns);
+    let again = TempDir::new().unwrap();
+    assert_eq!(dataset::write(&kept, again.path()).unwrap().sha256, set.sha256);
+}
+
 /// What every list has to be, so that its rows mean what docs/reproductions.md says; reading has checked the rest.
 #[test]
 fn files_and_pages_that_lists_name_are_there() {
