@@ -11,6 +11,7 @@ use hawser_policy::{
 use hawser_sched::MinRtt;
 
 use super::pair::{DELAY, Pair, Sent, Settings, client_address, transport, transport_with};
+use super::sent_packets::frame_kinds;
 use crate::{Code, TransportConfig};
 
 fn state(pair: &mut Pair, id: PathId) -> Option<PathState> {
@@ -122,6 +123,26 @@ fn a_path_on_which_nothing_arrives_stays_silent_however_much_the_peer_sends() {
     pair.lose = |_| false;
     pair.run(Duration::from_secs(2));
     assert_eq!(times(&mut pair), (Some(2), Some(PathState::Active)));
+}
+
+/// A peer that takes longer to acknowledge than it says makes its paths suspect with every probe. Where what is heard is the answer
+/// and no data waits, nothing is left to ask, or each answer brings the next probe.
+#[test]
+fn a_silent_path_that_answers_is_not_asked_once_more_when_no_data_waits() {
+    let (mut pair, second) = silent_second_path(3_000);
+    pair.run(Duration::from_secs(1));
+    pair.lose = |_| false;
+    let mut answered = pair.now;
+    while state(&mut pair, second) != Some(PathState::Active) {
+        assert!(pair.now < Time::from_secs(20), "it does not return");
+        answered = pair.now;
+        pair.run(Duration::from_millis(1));
+    }
+    pair.run(Duration::from_secs(5));
+    let asked = pair.datagrams(Side::Client, answered).filter(|sent| {
+        sent.tuple.local == client_address(1) && frame_kinds(&sent.payload).iter().any(|kind| kind == "Ping")
+    });
+    assert_eq!(asked.count(), 0);
 }
 
 type Changes = Arc<Mutex<Vec<(PathId, PathChange)>>>;
