@@ -317,27 +317,17 @@ impl Connection {
     }
 
     /// The peer was heard on a path that had fallen silent. Links mostly go in both directions and return in both, and the next
-    /// probe may be a second away: the path is used again. Only once until something is acknowledged: where just what we send is
-    /// lost, the peer is heard all the time. Returns whether it is used again.
+    /// probe may be a second away: the path is used again, and asked. Only once until something is acknowledged: where
+    /// just what we send is lost, the peer is heard all the time.
     #[cold]
-    pub(super) fn on_heard_again(&mut self, now: Time, id: PathId) -> bool {
+    pub(super) fn on_heard_again(&mut self, now: Time, id: PathId) {
         let Some(path) = self.paths.get_mut(id).filter(|path| path.trusted_from.is_none()) else {
-            return false;
+            return;
         };
         path.trusted_from = Some(path.space.end());
         path.recovery.restart_silence(now);
+        path.probes = path.probes.max(1);
         self.move_path(now, id, LifeEvent::HeardAgain);
-        true
-    }
-
-    /// What brought a silent path back is taken in, and the path is asked whether it works. If it was the answer and no data waits,
-    /// nothing is left to ask: a peer that acknowledges later than it says would be asked once more with each answer.
-    #[cold]
-    pub(super) fn ask_when_back(&mut self, id: PathId) {
-        let awaits_data = self.awaits_data() || self.streams.awaits_data();
-        if let Some(path) = self.paths.get_mut(id).filter(|path| awaits_data || path.trusted_from.is_some()) {
-            path.probes = path.probes.max(1);
-        }
     }
 
     /// A packet left: recovery, timers and counters take note.

@@ -42,15 +42,6 @@ impl Opened {
     }
 }
 
-/// What it says that an authentic packet came.
-#[derive(Clone, Copy, Debug, Default)]
-struct Heard {
-    /// Nothing had come on the path for a probe timeout.
-    after_pause: bool,
-    /// The path had fallen silent, and is used again.
-    is_back: bool,
-}
-
 impl Connection {
     /// Takes a UDP datagram that the endpoint routed here.
     pub fn handle_datagram(&mut self, now: Time, datagram: Datagram) {
@@ -411,7 +402,7 @@ impl Connection {
             return Ok(());
         }
         self.shares.work.earn_packet(opened.packet.len());
-        let heard = self.note_heard(now, opened);
+        let after_pause = self.note_heard(now, opened);
         self.trace_received(now, || opened.traced(header));
         self.idle.on_received(now);
         self.arrival.arrived_on = header.destination_cid;
@@ -431,12 +422,8 @@ impl Connection {
         // Before the handshake is confirmed nobody moves (RFC 9000 section 9).
         if let Some(id) = path {
             self.on_path_packet(arrival, id, opened.number, summary.probing_only);
-            if self.paths.get(id).is_some_and(|path| path.recovery.may_have_returned(now, heard.after_pause))
-            {
+            if self.paths.get(id).is_some_and(|path| path.recovery.may_have_returned(now, after_pause)) {
                 self.probe_when_heard(now, id);
-            }
-            if heard.is_back {
-                self.ask_when_back(id);
             }
         }
         Ok(())
@@ -458,19 +445,24 @@ impl Connection {
     }
 
     /// An authentic packet came over a path, and is no duplicate: who saw one can send it again. Those of the phase before say nothing of where this one began.
+    /// Returns whether nothing had come for a probe timeout.
     #[inline]
-    fn note_heard(&mut self, now: Time, opened: &Opened) -> Heard {
-        let Some(path) = self.paths.get_mut(opened.space.path()) else { return Heard::default() };
-        let after_pause = path.heard_at.is_some_and(|at| at + path.recovery.probe_timeout() < now);
+    fn note_heard(&mut self, now: Time, opened: &Opened) -> bool {
+        let Some(path) = self.paths.get_mut(opened.space.path()) else { return false };
+        let returned = path.heard_at.is_some_and(|at| at + path.recovery.probe_timeout() < now);
         path.heard_at = Some(now);
         let (id, is_suspect) = (path.id, path.life() == LifeCycle::Suspect);
         if opened.choice != KeyChoice::Previous && path.key_phase.on_received(opened.number) {
             self.on_key_phase_received(now);
         }
-        if after_pause && self.paths.len() > 1 && self.streams.awaits_data() {
+        if returned && self.paths.len() > 1 && self.streams.awaits_data() {
             self.repeat_acknowledgements(now, id);
         }
-        Heard { after_pause, is_back: is_suspect && self.on_heard_again(now, id) }
+        // Data relies on a new round trip only.
+        if is_suspect {
+            self.on_heard_again(now, id);
+        }
+        returned
     }
 
     /// The first packet of the present key phase on a path.
