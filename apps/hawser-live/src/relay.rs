@@ -159,6 +159,12 @@ fn keys(arguments: &Relay) -> Result<Vec<Keys>, Failure> {
     }
 }
 
+/// Whether keys were given where others do not see them: in a file or in the environment.
+fn are_hidden(arguments: &Relay) -> Result<bool, Failure> {
+    let named = arguments.keys_file.is_some();
+    Ok(named || arguments.keys.is_empty() && variable(super::KEY_VARIABLE)?.is_some())
+}
+
 /// The keys of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Keys {
@@ -234,7 +240,9 @@ fn announce(
     output.remark(format_args!("hawser: relaying on UDP port {port}"));
     let trust = if arguments.cert.is_some() { String::new() } else { format!(" --pin '{pin}'") };
     let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-    for keys in keys {
+    // What is said here is kept in the log of a service: keys that were hidden stay so.
+    let unsaid = [Keys { publish: "KEY".to_owned(), view: "VIEWKEY".to_owned() }];
+    for keys in if are_hidden(arguments)? { &unsaid } else { keys } {
         output.remark(format_args!("  hawser live publish {address}{trust} --key {}", keys.publish));
         output.remark(format_args!("  hawser live play {address}{trust} --key {}", keys.view));
         if let Some(http) = http {

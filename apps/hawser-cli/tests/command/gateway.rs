@@ -504,3 +504,41 @@ fn a_gateway_that_is_to_end_says_goodbye() {
     gateway.restart();
     proxy.says("connected to the gateway again");
 }
+
+/// Keys of users, right ones and wrong ones, are in no log and no trace of either end.
+#[test]
+fn logs_and_traces_of_a_gateway_hold_no_keys() {
+    const WRONG: &str = "wrong-key-of-nobody";
+    let port = server(echo);
+    let traces = tempfile::tempdir().unwrap();
+    let more = ["-vvv", "--qlog", traces.path().to_str().unwrap()];
+    let gateway = Gateway::start(&[&ALLOW[..], &more].concat());
+    let at = |name: &str| gateway.folder.path().join(name);
+    std::fs::write(at("wrong"), WRONG).unwrap();
+    let client = |key: &str, log: &str| {
+        let mut command = hawser(["proxy", "--json", "--pin", &gateway.pin, "--key-file"]);
+        command.arg(at(key)).arg(&gateway.address).args(["--listen", "127.0.0.1:0"]).args(more);
+        command.stderr(std::fs::File::create(at(log)).unwrap());
+        command
+    };
+    let (proxy, hello) = spawn_and_read_line(client("key", "proxy.log"));
+    let (proxy, hello) = (Running(proxy), serde_json::from_str::<Value>(&hello).unwrap());
+    let mut stream = connect(hello["listening"].as_str().unwrap().parse().unwrap());
+    let request = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    assert!(!run(client("wrong", "wrong.log")).status.success());
+    drop((stream, proxy));
+    gateway.process.signal(Signal::SIGTERM);
+    let keys = [std::fs::read_to_string(at("key")).unwrap().trim().to_owned(), WRONG.to_owned()];
+    let written: Vec<_> =
+        std::fs::read_dir(traces.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(written.len() >= 4, "traces of both ends: {written:?}");
+    for path in ["log", "proxy.log", "wrong.log"].map(at).into_iter().chain(written) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.is_empty(), "{}", path.display());
+        assert_eq!(key_in(&text, &keys.each_ref().map(String::as_str)), None, "{}: {text}", path.display());
+    }
+}

@@ -308,14 +308,8 @@ fn logs_and_traces_hold_no_keys() {
     assert!(texts.iter().any(|text| text.contains("401")), "{texts:?}");
     let secret = [KEY, "another-key-that-is-wrong"];
     for text in &texts {
-        for key in secret {
-            assert!(!text.contains(key) && !text.contains(&hex(key)), "{key} in {text}");
-        }
+        assert_eq!(key_in(text, &secret), None, "{text}");
     }
-}
-
-fn hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What can not be read again is not written in parts.

@@ -586,3 +586,48 @@ fn a_transport_stream_over_udp_is_published_and_the_bit_rate_is_told() {
     let (codecs, complaints) = probed(&output);
     assert_eq!((codecs.len(), complaints.as_str()), (2, ""));
 }
+
+/// Keys that a file hides are in no log and no trace of any end, and those that are wrong neither.
+#[test]
+fn logs_and_traces_of_live_hold_no_keys() {
+    const KEYS: [&str; 3] = ["stream-key-of-somebody", "view-key-of-somebody", "wrong-key-of-nobody"];
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::create_dir(at("traces")).unwrap();
+    std::fs::write(at("keys"), format!("{}={}\n", KEYS[0], KEYS[1])).unwrap();
+    let detailed = |mut command: Command, log: &str| {
+        command.args(["-vvv", "--qlog", &at("traces")]);
+        command.stderr(std::fs::File::create(at(log)).unwrap());
+        command
+    };
+    let relay = hawser(["live", "relay", "--json", "--listen", "127.0.0.1:0", "--keys-file", &at("keys")]);
+    let mut relay = detailed(relay, "relay.log");
+    let (relay, hello) = spawn_and_read_line({
+        relay.args(["--state", &at("state")]);
+        relay
+    });
+    let (relay, hello) = (Running(relay), serde_json::from_str::<Value>(&hello).unwrap());
+    let address = format!("127.0.0.1:{}", hello["port"]);
+    let client = |verb: &str, key: &str, more: &[&str], log: &str| {
+        let mut command = hawser(["live", verb, &address, "--pin", hello["pin"].as_str().unwrap(), "--json"]);
+        command.args(more).env("HAWSER_LIVE_KEY", key);
+        detailed(command, log)
+    };
+    write_clip(&at("in.flv"), &clip(1));
+    let (input, output) = (["--input", &at("in.flv"), "--once"], ["--output", &at("out.flv"), "--once"]);
+    let mut player = client("play", KEYS[1], &output, "player.log");
+    let player = Running(player.stdout(Stdio::piped()).spawn().unwrap());
+    assert!(run(client("publish", KEYS[0], &input, "publisher.log")).status.success());
+    assert!(player.report().1);
+    assert!(!run(client("publish", KEYS[2], &input, "wrong.log")).status.success());
+    drop(relay);
+    let logs = ["relay.log", "player.log", "publisher.log", "wrong.log"].map(|name| at(name).into());
+    let traces: Vec<_> =
+        std::fs::read_dir(at("traces")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(traces.len() >= 6, "traces of both ends: {traces:?}");
+    for path in logs.into_iter().chain(traces) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.is_empty(), "{}", path.display());
+        assert_eq!(key_in(&text, &KEYS), None, "{}: {text}", path.display());
+    }
+}

@@ -279,3 +279,13 @@ pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+/// The hexadecimal digits of a text.
+pub(crate) fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The first of these keys that the text holds, as it is or in hexadecimal digits.
+pub(crate) fn key_in<'a>(text: &str, keys: &[&'a str]) -> Option<&'a str> {
+    keys.iter().copied().find(|key| text.contains(key) || text.contains(&hex(key)))
+}

@@ -318,15 +318,20 @@ impl Connection {
 
     /// The peer was heard on a path that had fallen silent. Links mostly go in both directions and return in both, and the next
     /// probe may be a second away: the path is used again, and asked. Only once until something is acknowledged: where
-    /// just what we send is lost, the peer is heard all the time.
+    /// just what we send is lost, the peer is heard all the time. Data that moves relies on the round trip that the question
+    /// gives. While none does it is asked once: a peer that acknowledges later than it says makes the path silent with every
+    /// question, and each answer would bring the next.
     #[cold]
     pub(super) fn on_heard_again(&mut self, now: Time, id: PathId) {
+        let moved = self.data_moved() + self.extensions.datagrams.moved();
         let Some(path) = self.paths.get_mut(id).filter(|path| path.trusted_from.is_none()) else {
             return;
         };
         path.trusted_from = Some(path.space.end());
         path.recovery.restart_silence(now);
-        path.probes = path.probes.max(1);
+        if path.asked_after.replace(moved) != Some(moved) {
+            path.probes = path.probes.max(1);
+        }
         self.move_path(now, id, LifeEvent::HeardAgain);
     }
 

@@ -165,6 +165,7 @@ pub(crate) struct DatagramQueue {
     received_cost: usize,
     receive_limit: Option<usize>,
     drops: DatagramDrops,
+    moved: u64,
 }
 
 impl DatagramQueue {
@@ -182,6 +183,7 @@ impl DatagramQueue {
             received_cost: 0,
             receive_limit: config.datagram_receive_buffer,
             drops: DatagramDrops::default(),
+            moved: 0,
         }
     }
 
@@ -373,6 +375,7 @@ impl DatagramQueue {
                 self.drops.too_large += 1;
             } else if write_message(w, &message.data).is_some() {
                 written += 1;
+                self.moved += 1;
             }
         }
         if self.bound.len() > MAX_IDLE_QUEUES {
@@ -418,6 +421,7 @@ impl DatagramQueue {
             let reason = format!("datagram frame of {frame_size} bytes, {} allowed", self.max_frame_size());
             return Err(TransportError::protocol_violation(reason).in_frame(frame::DATAGRAM));
         }
+        self.moved += 1;
         let was_empty = self.received.is_empty();
         // A slice pins the receive buffer it lies in: a short one always, any that waits behind others when nobody reads.
         let copies = data.len() < MIN_SHARED || !was_empty;
@@ -430,6 +434,11 @@ impl DatagramQueue {
             self.drops.receive_overflow += 1;
         }
         Ok(was_empty && !self.received.is_empty())
+    }
+
+    /// Messages that were written into packets and that arrived, so far.
+    pub(crate) fn moved(&self) -> u64 {
+        self.moved
     }
 
     fn max_frame_size(&self) -> u64 {

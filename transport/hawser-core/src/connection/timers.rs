@@ -176,7 +176,7 @@ impl Connection {
     }
 
     /// Grows when stream data or repair symbols leave, arrive or are acknowledged.
-    fn data_moved(&self) -> u64 {
+    pub(super) fn data_moved(&self) -> u64 {
         let (sent, arrived) = (
             self.observed.stats.stream_bytes_sent + self.observed.stats.stream_bytes_retransmitted,
             self.streams.arrived(),

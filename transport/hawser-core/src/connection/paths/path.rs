@@ -65,6 +65,8 @@ pub(crate) struct Path {
     /// That the peer was heard on it brought it back, and nothing was acknowledged since: packets with smaller numbers than this
     /// are not waited for.
     pub(crate) trusted_from: Option<u64>,
+    /// How much data the connection had moved when it was last asked because it came back.
+    pub(crate) asked_after: Option<u64>,
     pub(crate) key_phase: PathKeyPhase,
     /// Largest number of a received packet that was not a mere probe.
     pub(crate) largest_non_probing: Option<u64>,
@@ -128,6 +130,7 @@ impl Path {
             probes: 0,
             suspect: None,
             trusted_from: None,
+            asked_after: None,
             key_phase: PathKeyPhase::default(),
             largest_non_probing: None,
             ack_only_run: 0,

@@ -124,6 +124,27 @@ fn a_path_on_which_nothing_arrives_stays_silent_however_much_the_peer_sends() {
     assert_eq!(times(&mut pair), (Some(2), Some(PathState::Active)));
 }
 
+/// A peer that takes longer to acknowledge than it says makes its paths silent with every question. Where no data moves, the answer
+/// to one must not bring the next.
+#[test]
+fn a_path_that_is_heard_again_and_again_is_asked_once_while_no_data_moves() {
+    let (mut pair, second) = silent_second_path(3_000);
+    pair.run(Duration::from_secs(1));
+    let questions = |pair: &mut Pair| {
+        let (now, client) = (pair.now, pair.client());
+        client.on_heard_again(now, second);
+        let path = client.paths.get_mut(second).unwrap();
+        path.trusted_from = None;
+        let questions = std::mem::take(&mut path.probes);
+        client.suspect(now, second);
+        questions
+    };
+    assert_eq!([(); 4].map(|()| questions(&mut pair)), [1, 0, 0, 0]);
+    pair.write(Side::Client, 500);
+    pair.run(Duration::from_millis(100));
+    assert_eq!([(); 2].map(|()| questions(&mut pair)), [1, 0]);
+}
+
 type Changes = Arc<Mutex<Vec<(PathId, PathChange)>>>;
 
 /// MinRTT that writes down which changes of paths it hears of.
