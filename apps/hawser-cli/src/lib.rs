@@ -18,6 +18,8 @@ mod built_in;
 mod config_file;
 mod data_units;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod emulate;
 mod encounters;
 mod forward;
