@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use hawser::{PolicyKind, Registry};
+use hawser_command::policy_options;
+
 use markdown::Snippet;
 
 fn root() -> PathBuf {
@@ -36,16 +39,36 @@ fn snippets() -> Vec<(String, Snippet)> {
     all.collect()
 }
 
+/// `[--hours N]`, which may be left out, as if it were not.
+fn without_brackets(word: &str) -> &str {
+    let word = word.strip_prefix("[").filter(|rest| rest.starts_with('-')).unwrap_or(word);
+    word.strip_suffix("]").filter(|rest| !rest.contains('[')).unwrap_or(word)
+}
+
 /// What stands for a value of the reader's: `HOST`, `PIN`, `N`, `HOST:4435`, `FILE.toml`, `LINK=1GB`.
 fn is_placeholder(value: &str) -> bool {
     let first: String = value.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
     !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase() || c == '_')
 }
 
-/// Why the command line would refuse these words, which begin with `hawser`; what a snippet leaves out is not missed.
-fn refusal(command: &clap::Command, words: &[String]) -> Option<String> {
-    let words: Vec<&String> = words.iter().filter(|word| *word != "..." && *word != "…").collect();
-    let error = command.clone().try_get_matches_from(&words).err()?;
+/// A policy that is chosen by a name which none has: the command finds out when it runs.
+fn unknown_policy(registry: &Registry, words: &[&str]) -> Option<String> {
+    let chosen = words.windows(2).flat_map(|pair| PolicyKind::ALL.map(|kind| (kind, pair[0], pair[1])));
+    let mut named = chosen.filter(|(kind, option, _)| *option == policy_options::option(*kind));
+    named.find_map(|(kind, option, spec)| {
+        let name = spec.split(',').next().unwrap_or_default();
+        let is_known = registry.policy(kind, name).is_some() || is_placeholder(name);
+        (!is_known).then(|| format!("no policy for {option} is called {name}"))
+    })
+}
+
+/// Why the command would refuse these words, which begin with `hawser`; what a snippet leaves out is not missed.
+fn refusal(registry: &Registry, command: &clap::Command, words: &[String]) -> Option<String> {
+    let words: Vec<&str> =
+        words.iter().map(|word| without_brackets(word)).filter(|it| *it != "...").collect();
+    let Some(error) = command.clone().try_get_matches_from(&words).err() else {
+        return unknown_policy(registry, &words);
+    };
     match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
@@ -55,7 +78,11 @@ fn refusal(command: &clap::Command, words: &[String]) -> Option<String> {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => match error.get(ContextKind::InvalidValue) {
             // An option at the end of a snippet, without its value.
             None => None,
-            Some(ContextValue::String(value)) if value.is_empty() || is_placeholder(value) => None,
+            Some(ContextValue::String(value))
+                if value.is_empty() || value.contains("...") || is_placeholder(value) =>
+            {
+                None
+            }
             Some(_) => Some(first_lines(&error)),
         },
         _ => Some(first_lines(&error)),
@@ -68,13 +95,14 @@ fn first_lines(error: &clap::Error) -> String {
 
 #[test]
 fn every_command_of_the_documentation_is_understood() {
-    let command = crate::whole_command(&hawser::policies());
+    let registry = hawser::policies();
+    let command = crate::whole_command(&registry);
     let (mut wrong, mut tried, mut subcommands) = (Vec::new(), 0, BTreeSet::new());
     for (page, snippet) in snippets() {
         for words in shell::commands(&snippet.text, "hawser") {
             tried += 1;
             subcommands.extend(words.get(1).cloned());
-            if let Some(why) = refusal(&command, &words) {
+            if let Some(why) = refusal(&registry, &command, &words) {
                 wrong.push(format!("{page}:{}: {}\n    {why}", snippet.line, words.join(" ")));
             }
         }
@@ -121,11 +149,12 @@ fn every_target_and_script_of_the_documentation_exists() {
 
 #[test]
 fn an_option_that_does_not_exist_is_found() {
-    let command = crate::whole_command(&hawser::policies());
+    let registry = hawser::policies();
+    let command = crate::whole_command(&registry);
     let refused = |text: &str| {
         let commands = shell::commands(text, "hawser");
         assert!(!commands.is_empty(), "{text}");
-        commands.iter().find_map(|words| refusal(&command, words))
+        commands.iter().find_map(|words| refusal(&registry, &command, words))
     };
     for wrong in [
         "hawser get --no-such-option URL",

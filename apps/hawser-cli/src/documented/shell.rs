@@ -14,7 +14,8 @@ pub(super) fn commands(text: &str, program: &str) -> Vec<Vec<String>> {
 fn take(words: Vec<String>, program: &str, found: &mut Vec<Vec<String>>) {
     let starts = words.iter().position(|word| !is_before_command(word)).unwrap_or(words.len());
     let words = &words[starts..];
-    if words.first().is_none_or(|word| word != program) {
+    // `hawser = { path = ... }` is a line of a Cargo.toml.
+    if words.first().is_none_or(|word| word != program) || words.get(1).is_some_and(|word| word == "=") {
         return;
     }
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
