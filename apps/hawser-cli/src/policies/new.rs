@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &New, registry: &Registry, output: Output) -> Resul
     let versions = checkout.join("Cargo.lock");
     let text = fs::read_to_string(&versions).map_err(|error| Failure::read(&versions, &error))?;
     write(&folder.join("Cargo.lock"), &text)?;
-    print(&format!("cd {} && cargo test --no-default-features", folder.display()));
+    print(format!("cd {} && cargo test --no-default-features", folder.display()));
     output.remark(format_args!(
         "hawser: {} is a {} with tests and a plan; its README.md says what to try",
         folder.display(),
