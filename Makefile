@@ -63,6 +63,9 @@ test-packages: ## install the .deb in a root that is thrown away, serve and get 
 	@scripts/make-packages deb
 	@scripts/test-deb target/packages/hawser_*.deb
 
+cross: ## the library for aarch64, armv7 and musl, and a transfer with each in an emulator (qemu-user); CROSS=TRIPLE
+	@scripts/cross $(CROSS)
+
 fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fuzz/README.md)
 	@scripts/fuzz $(FUZZ_TARGETS)
 

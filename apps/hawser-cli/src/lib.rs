@@ -19,6 +19,8 @@ mod config_file;
 mod data_units;
 mod dataset;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod emulate;
 mod encounters;
 mod forward;

@@ -40,7 +40,7 @@ Jain's index with CUBIC.
 Examples:
   hawser lab matrix controllers
   hawser lab matrix controllers --controllers cubic,bbr3,olia --links 100/50 --longest 20
-  hawser lab matrix controllers --markdown docs/controller-matrix.md";
+  hawser lab matrix controllers --markdown docs/controller-matrix.md --cells docs/figures/controller-matrix.csv";
 
 /// `hawser lab matrix controllers`.
 #[derive(Args, Debug)]
@@ -80,6 +80,9 @@ pub(crate) struct Controllers {
     /// Write the tables into this document, in place of those that it has
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write every cell as a row of a table: .csv, .jsonl or .parquet
+    #[arg(long, value_name = "FILE")]
+    cells: Option<PathBuf>,
     /// Threads. Default: one per core
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
@@ -145,9 +148,13 @@ impl Controllers {
     }
 }
 
-/// The page, and the tables of a document.
+/// The page, the table of cells, and the tables of a document.
 fn write(arguments: &Controllers, rows: &Rows, output: Output) -> Result<(), Failure> {
     save(&arguments.out.join("index.html"), &matrix::page(rows), output)?;
+    if let Some(path) = &arguments.cells {
+        matrix::write_cells(path, rows).map_err(failure)?;
+        output.remark(format_args!("hawser: {}", path.display()));
+    }
     let Some(path) = &arguments.markdown else { return Ok(()) };
     let document = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
     save(path, &matrix::into_document(&document, rows).map_err(failure)?, output)

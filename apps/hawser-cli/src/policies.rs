@@ -1,9 +1,11 @@
 //! `hawser policies`: lists policies and their parameters.
 
+mod new;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use hawser::policy::PolicyInfo;
@@ -26,14 +28,23 @@ and sweeps, and in code.
 Examples:
   hawser policies
   hawser policies cubic
+  hawser policies new nearest
   hawser sim run scenarios/wifi-lte.toml --scheduler ecf,beta=0.5 --congestion cubic,beta=0.8";
 
 /// `hawser policies`.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Policies {
     /// Only the policies of this name
     name: Option<String>,
+    #[command(subcommand)]
+    command: Option<PoliciesCommand>,
+}
+
+#[derive(Subcommand, Debug)]
+enum PoliciesCommand {
+    /// Begin a crate with a policy of your own: code, tests, a command that has it, a plan to compare it by
+    New(new::New),
 }
 
 /// What is printed with `--json`, per policy.
@@ -68,8 +79,11 @@ struct ParameterReport<'a> {
 }
 
 /// # Errors
-/// If there is no policy of this name.
+/// There is no policy of this name; those of `new`.
 pub(crate) fn run(arguments: &Policies, registry: &Registry, output: Output) -> Result<(), Failure> {
+    if let Some(PoliciesCommand::New(arguments)) = &arguments.command {
+        return new::run(arguments, registry, output);
+    }
     let is_meant = |kind: PolicyKind, info: &PolicyInfo| {
         let found = |name: &String| registry.policy(kind, name).is_some_and(|found| found.name == info.name);
         arguments.name.as_ref().is_none_or(found)

@@ -287,7 +287,9 @@ impl From<ConfigError> for Failure {
 impl From<EndpointError> for Failure {
     fn from(error: EndpointError) -> Self {
         let exit = match &error {
-            EndpointError::Listen { .. } => Exit::CannotListen,
+            EndpointError::Listen { .. }
+            | EndpointError::Socket(_)
+            | EndpointError::WorkersOfOneSocket { .. } => Exit::CannotListen,
             _ => Exit::Failure,
         };
         Failure::new(exit, error.to_string())

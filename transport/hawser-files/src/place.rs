@@ -231,7 +231,8 @@ fn copy_into(mut file: &File, path: &Path) -> io::Result<()> {
 
 /// Makes sure that the disk has room before anything is overwritten, where the file system can say so.
 fn reserve(file: &File, length: u64) -> io::Result<()> {
-    let Ok(length) = i64::try_from(length) else { return Ok(()) };
+    // Of 32 bits on some 32-bit machines, which cannot ask for more than that.
+    let Ok(length) = nix::libc::off_t::try_from(length) else { return Ok(()) };
     let flags = nix::fcntl::FallocateFlags::FALLOC_FL_KEEP_SIZE;
     match nix::fcntl::fallocate(file, flags, 0, length) {
         Err(error @ (nix::Error::ENOSPC | nix::Error::EDQUOT | nix::Error::EFBIG)) => Err(error.into()),

@@ -79,6 +79,9 @@ pub(crate) struct Schedulers {
     /// Write the tables into this document, in place of those that it has
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write every cell as a row of a table: .csv, .jsonl or .parquet
+    #[arg(long, value_name = "FILE")]
+    cells: Option<PathBuf>,
     /// Threads. Default: one per core
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
@@ -145,9 +148,13 @@ fn all(registry: &Registry) -> Vec<String> {
     default.into_iter().chain(others).chain([OracleEdpf::NAME]).map(str::to_owned).collect()
 }
 
-/// The page, and the tables of a document.
+/// The page, the table of cells, and the tables of a document.
 fn write(arguments: &Schedulers, rows: &Rows, output: Output) -> Result<(), Failure> {
     save(&arguments.out.join("index.html"), &matrix::page(rows), output)?;
+    if let Some(path) = &arguments.cells {
+        matrix::write_cells(path, rows).map_err(failure)?;
+        output.remark(format_args!("hawser: {}", path.display()));
+    }
     let Some(path) = &arguments.markdown else { return Ok(()) };
     let document = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
     save(path, &matrix::into_document(&document, rows).map_err(failure)?, output)

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod activation;
 mod control;
 mod cost_caps;
+mod documented;
 mod failures;
 mod gateway;
 mod gateway_links;
@@ -21,6 +23,7 @@ mod matrix;
 mod measure;
 mod measure_links;
 mod memory;
+mod new_policy;
 mod own_policies;
 mod own_sets;
 mod perf;

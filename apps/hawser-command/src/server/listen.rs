@@ -1,9 +1,11 @@
 //! Where a server listens, and who it is.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+use listenfd::ListenFd;
 
 use super::reset_key;
 use crate::exit::{Exit, Failure};
@@ -16,7 +18,11 @@ fn covers(listening: SocketAddr, address: SocketAddr) -> bool {
 }
 
 /// Binds an endpoint to the address, or to the default ones with this port, and to those of `also` that are not among
-/// them.
+/// them. Sockets that a service manager hands in (`LISTEN_FDS`, socket activation of systemd) take the place of all these:
+/// their unit says where they listen.
+///
+/// # Errors
+/// An address is taken or not allowed; what was handed in is no UDP socket, or there are several workers for it.
 pub fn listen(
     builder: impl Fn() -> EndpointBuilder,
     identity: &Identity,
@@ -24,6 +30,10 @@ pub fn listen(
     default_port: u16,
     also: &[SocketAddr],
 ) -> Result<Endpoint, EndpointError> {
+    let handed_in = handed_in(&mut ListenFd::from_env()).map_err(EndpointError::Socket)?;
+    if !handed_in.is_empty() {
+        return listen_on(builder(), identity, handed_in);
+    }
     let bind = |address: SocketAddr| {
         let further = also.iter().filter(|further| !covers(address, **further));
         let endpoint = further.fold(builder().listen(address), |endpoint, further| endpoint.listen(*further));
@@ -47,6 +57,30 @@ pub fn listen(
         }
         result => result,
     }
+}
+
+/// The sockets of the service manager.
+fn handed_in(manager: &mut ListenFd) -> io::Result<Vec<UdpSocket>> {
+    let is_none = |error: io::Error| {
+        let words = "it is not of UDP (ListenDatagram= in the unit of a service manager)";
+        io::Error::new(error.kind(), words)
+    };
+    let sockets = (0..manager.len()).map(|at| manager.take_udp_socket(at).map_err(is_none));
+    sockets.filter_map(Result::transpose).collect()
+}
+
+/// Accepts on sockets that are bound already.
+fn listen_on(
+    builder: EndpointBuilder,
+    identity: &Identity,
+    sockets: Vec<UdpSocket>,
+) -> Result<Endpoint, EndpointError> {
+    let address = sockets.first().map(UdpSocket::local_addr).transpose().map_err(EndpointError::Socket)?;
+    let builder = match address {
+        Some(address) => builder.reset_key(reset_key::reset_key(identity, address)),
+        None => builder,
+    };
+    sockets.into_iter().fold(builder, EndpointBuilder::listen_on).bind()
 }
 
 /// The certificate: given, kept, or new.

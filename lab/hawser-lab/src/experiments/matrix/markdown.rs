@@ -98,17 +98,8 @@ fn tables(rows: &Rows) -> String {
     for controller in &rows.controllers {
         line(&mut text, controller, summary_cells(rows, controller));
     }
-    for link in &rows.links {
-        let _ = write!(
-            text,
-            "\n### {link}\n\nAlone: utilisation, p95 of the queueing delay in ms, dropped in %.\n\n"
-        );
-        cells(&mut text, rows, link, alone);
-        text.push_str("\nJain's index with itself, seconds until it is 0.9; share against CUBIC.\n\n");
-        cells(&mut text, rows, link, together);
-    }
     two_paths(&mut text, rows);
-    outliers(&mut text, rows);
+    text.push('\n');
     text
 }
 
@@ -124,34 +115,6 @@ fn line(text: &mut String, name: &str, cells: impl IntoIterator<Item = String>) 
 /// Buffers and losses, as the heads of columns.
 fn place_columns(rows: &Rows) -> Vec<String> {
     rows.places().into_iter().map(|(buffer, loss)| buffer_and_loss(buffer, loss)).collect()
-}
-
-fn cells(text: &mut String, rows: &Rows, link: &str, write: fn(&Row) -> String) {
-    head(text, &place_columns(rows));
-    for controller in &rows.controllers {
-        let of_place =
-            |(buffer, loss)| rows.cell(controller, link, buffer, loss).map(write).unwrap_or_default();
-        line(text, controller, rows.places().into_iter().map(of_place));
-    }
-}
-
-fn alone(row: &Row) -> String {
-    let dropped = row.dropped.map(|dropped| 100.0 * dropped);
-    format!(
-        "{}, {}, {}",
-        or_dash(row.utilisation, share),
-        or_dash(row.queue_p95_ms, number),
-        or_dash(dropped, number)
-    )
-}
-
-fn together(row: &Row) -> String {
-    format!(
-        "{}, {}; {}",
-        or_dash(row.jain_itself, share),
-        or_dash(row.converged_seconds, number),
-        or_dash(row.share_cubic, share)
-    )
 }
 
 fn two_paths(text: &mut String, rows: &Rows) {
@@ -176,28 +139,4 @@ fn two_paths(text: &mut String, rows: &Rows) {
             line(text, controller, own);
         }
     }
-}
-
-/// Cells that stand out, one line per controller and link.
-fn outliers(text: &mut String, rows: &Rows) {
-    text.push_str(
-        "\n### What stands out\n\nCells whose utilisation is more than 25 % away from the mean of the cells with the next buffers and \
-         losses, which is in brackets.\n\n| | | |\n|---|---|---|\n",
-    );
-    let found = rows.outliers();
-    for controller in &rows.controllers {
-        for link in &rows.links {
-            let own = found.iter().filter(|row| row.controller == *controller && row.link == *link);
-            let own: Vec<String> = own
-                .map(|row| {
-                    let place = buffer_and_loss(row.buffer, row.loss);
-                    format!("{place}: {} ({})", share(row.value), share(row.neighbours))
-                })
-                .collect();
-            if !own.is_empty() {
-                let _ = writeln!(text, "| `{controller}` | {link} | {} |", own.join("; "));
-            }
-        }
-    }
-    text.push('\n');
 }

@@ -11,6 +11,7 @@
 //! own, beside CUBIC, or, for coupled ones, with two paths through the bottleneck beside a flow of NewReno or CUBIC. Links, buffers
 //! and losses are those of a [`Plan`]; what is measured of a run is in `measure`.
 
+pub(crate) mod cells;
 mod error;
 mod grid;
 mod markdown;
@@ -93,6 +94,14 @@ pub fn page(rows: &Rows) -> String {
 /// [`MatrixError::NoMarks`].
 pub fn into_document(document: &str, rows: &Rows) -> Result<String, MatrixError> {
     markdown::into_document(document, rows)
+}
+
+/// Writes every cell as a row of a table; the name of the file says which kind: `.csv`, `.jsonl`, `.parquet`.
+///
+/// # Errors
+/// [`MatrixError::Table`]: another ending, or a file that cannot be written.
+pub fn write_cells(path: &Path, rows: &Rows) -> Result<(), MatrixError> {
+    cells::write(path, rows)
 }
 
 /// One line per controller for people.

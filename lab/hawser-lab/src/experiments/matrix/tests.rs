@@ -81,4 +81,13 @@ fn a_small_matrix_says_what_is_known_of_its_controllers() {
     assert!(written.contains("| `bbr` |") && !written.contains("old"));
     assert_eq!(into_document(&written, &rows).unwrap(), written);
     assert!(matches!(into_document("# Title\n", &rows), Err(MatrixError::NoMarks { .. })));
+
+    // Every cell is a row; those that stand out have the mean of their neighbours.
+    let file = folder.path().join("cells.csv");
+    write_cells(&file, &rows).unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().count(), 1 + rows.rows.len());
+    let stand_out = text.lines().skip(1).filter(|line| !line.ends_with(',')).count();
+    assert_eq!(stand_out, rows.outliers().len());
+    assert!(write_cells(&folder.path().join("cells.txt"), &rows).is_err());
 }

@@ -16,6 +16,8 @@ pub(super) const OURS: [(&str, &str); 2] =
     [("modes", "the default in the mode of the workload"), ("default", "the default in one mode for all")];
 /// The one that they are never to be worse than.
 pub(super) const PLAIN: &str = "minrtt";
+/// As many cells of a list are in a document, the worst first; all are in the page and in the table of cells.
+const LISTED: usize = 10;
 
 /// The columns of the summary.
 pub(super) const SUMMARY: [&str; 7] = [
@@ -107,11 +109,13 @@ fn tables(rows: &Rows) -> String {
     }
     for (own, title) in OURS.into_iter().filter(|(own, _)| rows.schedulers.iter().any(|name| name == own)) {
         lost(&mut text, rows, own, title);
+        let worse = rows.worse(own, PLAIN);
         let _ = write!(
             text,
-            "\n### Where `{own}` is worse than `{PLAIN}` by more than 3 %\n\n| cell | share of it |\n|---|---|\n"
+            "\n### Where `{own}` is worse than `{PLAIN}` by more than 3 %\n\n{}.\n\n| cell | share of it |\n|---|---|\n",
+            listed(worse.len())
         );
-        for (contest, own) in rows.worse(own, PLAIN) {
+        for (contest, own) in worse.into_iter().take(LISTED) {
             let _ = writeln!(text, "| {} | {} |", place(contest), share(own));
         }
     }
@@ -121,19 +125,30 @@ fn tables(rows: &Rows) -> String {
 
 /// Where one of ours is behind the first, and who that is.
 fn lost(text: &mut String, rows: &Rows, scheduler: &str, title: &str) {
-    let _ = write!(
-        text,
-        "\n### Where `{scheduler}`, {title}, is behind the first by more than 3 %\n\n| cell | first | its share of it | of the oracle \
-         |\n|---|---|---|---|\n"
-    );
     let mut cells: Vec<(&Contest, f64)> =
         rows.contests.iter().filter_map(|contest| Some((contest, contest.share(scheduler)?))).collect();
     cells.retain(|(_, share)| *share < 0.97);
     cells.sort_by(|a, b| a.1.total_cmp(&b.1));
-    for (contest, own) in cells {
+    let _ = write!(
+        text,
+        "\n### Where `{scheduler}`, {title}, is behind the first by more than 3 %\n\n{}.\n\n| cell | first | its share of it | of the \
+         oracle |\n|---|---|---|---|\n",
+        listed(cells.len())
+    );
+    for (contest, own) in cells.into_iter().take(LISTED) {
         let of_oracle = rows.row(contest, scheduler).and_then(|row| row.oracle_share);
         let of_oracle = of_oracle.map_or("-".to_owned(), share);
         let _ = writeln!(text, "| {} | `{}` | {} | {of_oracle} |", place(contest), contest.first, share(own));
+    }
+}
+
+/// How many cells a list has, and how many of them follow.
+fn listed(all: usize) -> String {
+    match all {
+        0 => "None".to_owned(),
+        1 => "One cell".to_owned(),
+        all if all <= LISTED => format!("{all} cells"),
+        all => format!("{all} cells, of which the worst {LISTED}"),
     }
 }
 

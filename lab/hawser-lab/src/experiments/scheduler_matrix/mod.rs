@@ -12,6 +12,7 @@
 //! measured of a run is in `measure`. Among the schedulers is the one that knows the links' future
 //! ([`OracleEdpf`](hawser_sim::oracle::OracleEdpf)): everybody is given as a share of it, and nobody loses against it.
 
+mod cells;
 mod grid;
 mod markdown;
 mod measure;
@@ -85,6 +86,14 @@ pub fn page(rows: &Rows) -> String {
 /// [`MatrixError::NoMarks`].
 pub fn into_document(document: &str, rows: &Rows) -> Result<String, MatrixError> {
     markdown::into_document(document, rows)
+}
+
+/// Writes every cell as a row of a table; the name of the file says which kind: `.csv`, `.jsonl`, `.parquet`.
+///
+/// # Errors
+/// [`MatrixError::Table`]: another ending, or a file that cannot be written.
+pub fn write_cells(path: &Path, rows: &Rows) -> Result<(), MatrixError> {
+    cells::write(path, rows)
 }
 
 /// One line per scheduler for people.

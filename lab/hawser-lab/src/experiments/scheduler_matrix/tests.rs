@@ -89,4 +89,15 @@ fn a_small_matrix_says_what_is_known_of_its_schedulers() {
     assert!(written.contains("| `redundant` |") && !written.contains("old"));
     assert_eq!(into_document(&written, &rows).unwrap(), written);
     assert!(matches!(into_document("# Title\n", &rows), Err(MatrixError::NoMarks { .. })));
+
+    let file = folder.path().join("cells.csv");
+    write_cells(&file, &rows).unwrap();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().count(), 1 + rows.rows.len());
+    assert!(text.lines().next().is_some_and(|names| names.ends_with("share_of_oracle,share_of_first")));
+    // The oracle competes with nobody, and has no share of the first.
+    assert!(
+        text.lines().filter(|line| line.contains(",oracle-edpf,")).all(|line| line.ends_with("1,")),
+        "{text}"
+    );
 }
