@@ -5,19 +5,17 @@ use hawser_policy::{
     Scheduler, SchedulerFactory, SendView,
 };
 
-mod low_latency;
 mod mode;
 mod runs;
 mod standby;
 
-use low_latency::LowLatency;
 pub use mode::{MAX_MODE_CLASSES, Mode};
 use mode::{ModeChange, Rules};
 use runs::Runs;
 use standby::Standby;
 
 use crate::earliest_arrival::Warned;
-use crate::{EarliestArrival, Redundant};
+use crate::{EarliestArrival, EarliestArrivalParameters, Redundant};
 
 /// What can be set of [`Modes`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +51,7 @@ impl Default for ModesParameters {
 pub struct Modes {
     rules: Rules,
     aggregate: EarliestArrival,
-    low_latency: LowLatency,
+    low_latency: EarliestArrival,
     redundant: Redundant,
     standby: Standby,
     /// The mode of what was sent last: its rule looks after what is in flight when nothing is queued.
@@ -69,7 +67,11 @@ impl Modes {
         Modes {
             rules: Rules::new(parameters.mode, parameters.class),
             aggregate: EarliestArrival::default(),
-            low_latency: LowLatency::new(parameters.message, parameters.budget),
+            low_latency: EarliestArrival::with_parameters(EarliestArrivalParameters {
+                message: parameters.message,
+                budget: parameters.budget,
+                ..EarliestArrivalParameters::default()
+            }),
             redundant: Redundant::default(),
             standby: Standby::default(),
             last: parameters.mode,
