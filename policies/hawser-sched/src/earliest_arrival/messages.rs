@@ -114,3 +114,6 @@ impl EarliestArrival {
 fn is_as_quick(path: &PathView, other: &PathView) -> bool {
     path.smoothed_rtt.abs_diff(other.smoothed_rtt) <= noise(path).min(noise(other))
 }
+
+#[cfg(test)]
+mod tests;
