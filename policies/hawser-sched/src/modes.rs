@@ -15,7 +15,7 @@ use runs::Runs;
 use standby::Standby;
 
 use crate::earliest_arrival::Warned;
-use crate::{EarliestArrival, EarliestArrivalParameters, Redundant};
+use crate::{EarliestArrival, Redundant};
 
 /// What can be set of [`Modes`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,11 +67,7 @@ impl Modes {
         Modes {
             rules: Rules::new(parameters.mode, parameters.class),
             aggregate: EarliestArrival::default(),
-            low_latency: EarliestArrival::with_parameters(EarliestArrivalParameters {
-                message: parameters.message,
-                budget: parameters.budget,
-                ..EarliestArrivalParameters::default()
-            }),
+            low_latency: EarliestArrival::for_messages(parameters.message, parameters.budget),
             redundant: Redundant::default(),
             standby: Standby::default(),
             last: parameters.mode,

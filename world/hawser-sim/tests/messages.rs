@@ -93,7 +93,7 @@ fn no_copies_of_messages_go_over_a_metered_link() {
 
 #[test]
 fn a_download_is_no_message() {
-    let download = r#"kind = "download""#;
+    let download = r#"kind = "bulk""#;
     let [with, without] = ["default", "default,budget=0"].map(|scheduler| mean(scheduler, "none", download));
     assert!(
         with.goodput_mbps > 0.99 * without.goodput_mbps,

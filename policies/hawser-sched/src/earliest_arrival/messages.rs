@@ -13,6 +13,10 @@ use crate::choose::{by_rtt, explore, explored, mask};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Messages {
     allowance: Allowance,
+    /// Bytes sent, but for copies, when what is sent now began: before it nothing was queued for a moment.
+    began: u64,
+    /// A queue that is short is a message, however much was sent before it without a pause.
+    always: bool,
     /// The paths as if no copies were queued; kept, so that no decision allocates.
     paths: Vec<PathView>,
 }
@@ -21,20 +25,47 @@ impl Messages {
     pub(super) fn new(longest: u64, budget: f64) -> Self {
         // The first message of a connection is copied as well.
         let allowance = if budget > 0.0 { Allowance::starting_with(longest) } else { Allowance::default() };
-        Messages { allowance, paths: Vec::new() }
+        Messages { allowance, ..Messages::default() }
+    }
+
+    /// What leaves from now on is another message than what left before.
+    fn begin(&mut self, view: &SendView<'_>) {
+        self.began = sent(view);
     }
 }
 
+/// Bytes sent, but for copies.
+fn sent(view: &SendView<'_>) -> u64 {
+    let sent = view.paths.iter().fold(0, |sum: u64, path| sum.saturating_add(path.bytes_sent));
+    sent.saturating_sub(view.segments.copied_bytes())
+}
+
 impl EarliestArrival {
-    /// Whether what is queued is worth two paths: no more than a message, rather than the buffer of a transfer that is refilled.
-    pub(super) fn is_message(&self, view: &SendView<'_>) -> bool {
-        let EarliestArrivalParameters { message, budget, standing_rounds, .. } = self.parameters;
+    /// The same for an application that sends messages only, one after the other: what is queued is one if it is no longer than that.
+    pub(crate) fn for_messages(message: u64, budget: f64) -> Self {
+        let parameters =
+            EarliestArrivalParameters { message, budget, ..EarliestArrivalParameters::default() };
+        let mut scheduler = EarliestArrival::with_parameters(parameters);
+        scheduler.messages.always = true;
+        scheduler
+    }
+
+    /// Whether what is queued is worth two paths: with what left since the queue was empty it is no more than a message. So the end of a
+    /// transfer is none, and neither is a small buffer that is refilled.
+    pub(super) fn is_message(&mut self, view: &SendView<'_>) -> bool {
+        let EarliestArrivalParameters { message, budget, .. } = self.parameters;
         let streams = view.queue.unsent.saturating_add(view.queue.retransmit);
-        let is_short = streams > 0 && streams <= message && view.queue.datagrams == 0;
-        is_short
-            && budget > 0.0
-            && view.paths.len() > 1
-            && !self.standing.is_some_and(|standing| standing.has_stood(standing_rounds))
+        if streams == 0 || budget <= 0.0 || view.paths.len() < 2 {
+            return false;
+        }
+        if self.end(view).is_none() && self.empty_since.is_some() {
+            self.messages.begin(view);
+        }
+        if streams > message || view.queue.datagrams > 0 {
+            return false;
+        }
+        self.messages.always
+            || sent(view).saturating_sub(self.messages.began).saturating_add(view.queue.unsent) <= message
     }
 
     /// Places a message. New data goes first, where it would rather wait for a full path at once on another; the copy goes on the best
@@ -44,6 +75,9 @@ impl EarliestArrival {
     #[inline(never)]
     pub(super) fn place_message(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
         self.messages.allowance.settle(view, self.parameters.budget);
+        if !self.messages.always && !self.is_worth_two_paths(view) {
+            return self.place(view, commands);
+        }
         // What is new goes first, on all paths that have room; copies fill up what is left.
         let mut paths = std::mem::take(&mut self.messages.paths);
         paths.clear();
@@ -60,6 +94,18 @@ impl EarliestArrival {
                 ahead.or_else(|| explore(view)).unwrap_or(decision)
             }
         }
+    }
+
+    /// Whether there are two calm paths, and all of the message can be paid: it is as late as its last byte.
+    fn is_worth_two_paths(&self, view: &SendView<'_>) -> bool {
+        let queued = view.queue.unsent.saturating_add(view.queue.retransmit);
+        self.messages.allowance.left() >= queued && explored(view).filter(|path| is_calm(path)).count() >= 2
+    }
+
+    /// Whether a copy on the second path is worth its bytes. What comes later than a rescue of what is late is worth nothing.
+    fn is_worth_a_copy(&self, path: &PathView, second: &PathView) -> bool {
+        let rescue = path.smoothed_rtt.saturating_mul(2).saturating_add(self.parameters.shortest_silence);
+        self.messages.always || is_calm(second) && second.smoothed_rtt <= rescue
     }
 
     /// Paths from the best one on.
@@ -89,6 +135,7 @@ impl EarliestArrival {
     fn with_copy(&mut self, view: &SendView<'_>, assignment: Assignment) -> Assignment {
         let Some(path) = view.path(assignment.path) else { return assignment };
         let others = explored(view).filter(|other| other.id != path.id && !self.costs.is_metered(other));
+        let others = others.filter(|second| self.is_worth_a_copy(path, second));
         let Some(second) = others.min_by_key(|path| self.preference(path)) else { return assignment };
         let queued = view.queue.unsent.saturating_add(view.queue.retransmit);
         let bytes = assignment.max_bytes.min(queued).min(path.sendable());
@@ -103,11 +150,17 @@ impl EarliestArrival {
 
     /// The best path is full: the message goes at once on the best of those that have room.
     fn on_two_paths(&mut self, view: &SendView<'_>) -> Option<Assignment> {
-        let sendable = explored(view).filter(|path| path.sendable() > 0);
+        let sendable = explored(view).filter(|path| path.sendable() > 0 && !self.costs.is_metered(path));
         let path = sendable.min_by_key(|path| self.preference(path))?;
         let assignment = self.with_copy(view, Assignment::next(path.id));
         (assignment.copies != PathMask::NONE).then_some(assignment)
     }
+}
+
+/// Whether a path's round trips are not far from its least. A copy on one that collapsed shows when it is back: what comes after would
+/// follow, and meet its next collapse.
+fn is_calm(path: &PathView) -> bool {
+    !path.has_rtt_sample || path.smoothed_rtt <= path.min_rtt.saturating_mul(2)
 }
 
 /// Whether the round-trip times of two paths differ by no more than the noise of their measurement.

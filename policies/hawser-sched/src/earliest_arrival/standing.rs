@@ -13,13 +13,6 @@ pub(super) struct StandingQueue {
     rounds: u32,
 }
 
-impl StandingQueue {
-    /// Whether it had stood for so many rounds when it was last noted.
-    pub(super) fn has_stood(&self, rounds: u32) -> bool {
-        self.rounds >= rounds
-    }
-}
-
 /// Notes what is queued; whether it has stood for as many `rounds` as make it count as lasting.
 pub(super) fn is_lasting(
     watch: &mut Option<StandingQueue>,
@@ -37,5 +30,5 @@ pub(super) fn is_lasting(
     } else if now.since(standing.round_start) >= fast.smoothed_rtt {
         *standing = StandingQueue { rounds: standing.rounds.saturating_add(1), ..fresh };
     }
-    standing.has_stood(rounds)
+    standing.rounds >= rounds
 }

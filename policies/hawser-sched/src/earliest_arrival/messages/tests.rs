@@ -46,17 +46,34 @@ fn without_a_budget_nothing_is_copied() {
 }
 
 #[test]
-fn the_small_buffer_of_a_long_transfer_is_no_message() {
+fn the_end_of_a_transfer_is_no_message_and_what_follows_a_pause_is() {
     let mut scheduler = EarliestArrival::default();
-    let full = [path(1, 20, 0), path(2, 30, 0)];
-    // It holds its level although the fastest path works at it.
-    for ms in (100..300).step_by(10) {
-        let _ = scheduler.schedule(&view_at(Time::from_millis(ms), &full, unsent(60_000)), &mut Vec::new());
+    let paths = paths();
+    let mut sent = paths.clone();
+    sent[0].bytes_sent = 300_000;
+    assert_eq!(copies(&mut scheduler, &paths, unsent(300_000)), PathMask::NONE);
+    assert_eq!(copies(&mut scheduler, &sent, unsent(60_000)), PathMask::NONE);
+    // For a quarter of a round trip nothing is queued.
+    for ms in [100, 105] {
+        let _ = scheduler.schedule(&view_at(Time::from_millis(ms), &sent, unsent(0)), &mut Vec::new());
     }
-    let paths = [path(1, 20, 30_000), path(2, 30, 30_000)];
-    let view = view_at(Time::from_millis(300), &paths, unsent(60_000));
+    let view = view_at(Time::from_millis(106), &sent, unsent(60_000));
     let decision = scheduler.schedule(&view, &mut Vec::new());
-    assert!(matches!(decision, Decision::Send(Assignment { copies: PathMask::NONE, .. })), "{decision:?}");
+    assert!(
+        matches!(decision, Decision::Send(Assignment { copies, .. }) if copies == second()),
+        "{decision:?}"
+    );
+}
+
+#[test]
+fn a_path_whose_round_trips_grew_takes_no_copies() {
+    let mut paths = paths();
+    paths[1].min_rtt = Duration::from_millis(14);
+    assert_eq!(copies(&mut EarliestArrival::default(), &paths, unsent(5_000)), PathMask::NONE);
+    let far = [path(1, 20, 100_000), path(2, 56, 100_000)];
+    assert_eq!(copies(&mut EarliestArrival::default(), &far, unsent(5_000)), PathMask::NONE);
+    let mut messages = EarliestArrival::for_messages(128_000, 0.6);
+    assert_eq!(copies(&mut messages, &far, unsent(5_000)), second());
 }
 
 #[test]
