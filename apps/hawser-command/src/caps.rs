@@ -25,6 +25,13 @@ pub struct LinkCap {
     cap: CostCap,
 }
 
+impl LinkCap {
+    /// The link that it is for.
+    pub fn link(&self) -> &LinkSelector {
+        &self.link
+    }
+}
+
 impl FromStr for LinkCap {
     type Err = String;
 

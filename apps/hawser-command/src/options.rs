@@ -195,6 +195,10 @@ pub struct ClientOptions {
     /// Use this interface or local address only when none of the others works; repeat for more
     #[arg(long, value_name = "IFACE|ADDR")]
     backup: Vec<LinkSelector>,
+    /// This interface or local address is paid by volume: no copies of messages go over it, either way; repeat for more. Those
+    /// with a `--cap` are
+    #[arg(long, value_name = "IFACE|ADDR")]
+    metered: Vec<LinkSelector>,
     /// Let this interface or local address carry at most so many bytes in each period, both directions and headers
     /// together: wwan0=1GB/24h (kB, MB, GB, TB; s, min, h, d). Then it rests until the next period; periods follow each other
     /// from its first packet, and the count restarts with the command. Repeat for more links
@@ -239,6 +243,8 @@ pub struct ClientSetup {
     pub config: ClientConfig,
     /// Over which links.
     pub links: Links,
+    /// Those that are paid by volume.
+    pub metered: Vec<LinkSelector>,
     /// What some of them may carry.
     pub caps: Option<Caps>,
     /// The scheduler that was chosen, if one was; the server is asked for it as well where it is the one that sends.
@@ -300,6 +306,7 @@ impl ClientOptions {
         Ok(ClientSetup {
             config: self.config(registry, profile)?,
             links: self.links(),
+            metered: self.metered.iter().chain(self.cap.iter().map(LinkCap::link)).cloned().collect(),
             caps: Caps::start(&self.cap, output)?,
             scheduler: self.transport.policies.scheduler(registry)?,
             registry: registry.clone(),

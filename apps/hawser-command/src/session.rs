@@ -113,9 +113,9 @@ impl Session {
         interrupt: &mut Interrupt,
     ) -> Result<Self, Failure> {
         let started = Instant::now();
-        let ClientSetup { config, links, registry, link_state, .. } = client;
+        let ClientSetup { config, links, metered, registry, link_state, .. } = client;
         let builder = Endpoint::builder().client(config.clone()).links(links.clone());
-        let mut builder = builder.policies(registry.clone());
+        let mut builder = builder.policies(registry.clone()).metered(metered.iter().cloned());
         if let Some(path) = link_state {
             builder = builder.link_observer(LinkStateFile::new(path));
         }

@@ -165,7 +165,13 @@ fn apply(controller: &mut dyn CongestionController, event: &Event, siblings: &Si
         Event::DatagramSize(bytes) => controller.on_max_datagram_size(*bytes),
         Event::Link(link) => {
             let (now, state, forecasts) = &**link;
-            controller.on_link_update(&LinkUpdate { now: *now, link: LinkId(0), state, forecasts });
+            controller.on_link_update(&LinkUpdate {
+                now: *now,
+                link: LinkId(0),
+                state,
+                forecasts,
+                metered: false,
+            });
         }
         Event::ProbeTimeout(now, count) => controller.on_probe_timeout(*now, *count),
         Event::Timer(now) => controller.on_timeout(*now),

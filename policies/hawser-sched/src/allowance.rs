@@ -29,8 +29,8 @@ impl Allowance {
         let sent = view.paths.iter().fold(0, |sum: u64, path| sum.saturating_add(path.bytes_sent));
         let copied = view.segments.copied_bytes();
         let most = view.paths.iter().map(|path| path.congestion_window).max().unwrap_or(0) as f64;
-        let added = (self.bytes + share * sent.saturating_sub(self.sent) as f64).min(most.max(self.initial));
-        self.bytes = added - copied.saturating_sub(self.copied) as f64;
+        let added = share * sent.saturating_sub(self.sent) as f64 - copied.saturating_sub(self.copied) as f64;
+        self.bytes = (self.bytes + added).min(most.max(self.initial));
         // A path that goes takes its bytes along.
         (self.sent, self.copied) = (sent, copied);
         self.queued = view.paths.iter().fold(0, |sum, path| sum.saturating_add(path.copies_queued));

@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
-use hawser_paths::{HandOverNotice, HandOverReporter};
+use hawser_paths::{HandOverNotice, LinkReporter, MeteredNotice};
 use hawser_policy::{
-    Agent, Commands, Decision, Event, FeatureId, FeatureSet, Figures, Interests, MessageOrigin, Parameters,
-    PathChange, PathView, PolicyInfo, Scheduler, SchedulerFactory, SchedulerInit, SendView, Time,
+    Agent, Commands, Decision, Event, FeatureSet, Figures, Interests, MessageOrigin, Parameters, PathChange,
+    PathView, PolicyInfo, Scheduler, SchedulerFactory, SchedulerInit, SendView, Time,
 };
 
 mod breaks;
+mod costs;
+mod messages;
 mod order;
 mod parameters;
 mod placement;
@@ -16,6 +18,8 @@ mod standing;
 mod thin_return;
 
 use breaks::Breaks;
+use costs::Costs;
+use messages::Messages;
 use order::Order;
 pub use parameters::EarliestArrivalParameters;
 use placement::Placement;
@@ -47,9 +51,11 @@ use crate::choose::explore;
 /// * **A break that is announced is kept out of.** Before something else serves a link ([`HandOver`](hawser_policy::HandOver)), told by our
 ///   own link or by the peer, nothing new leaves that would meet it, and the path is asked when it should be over.
 /// * **Acknowledgements leave room on their way back.** Where it is full, as next to an upload, fewer of them are asked for.
+/// * **Messages go on two paths.** What is queued is copied to a second path if it is no more than a message, off links that are metered,
+///   within a budget of its own: an answer comes when the quicker of two paths delivers it.
 /// * **Copies have a budget.** What turns out to have been copied needlessly may not exceed 1 % of what was
 ///   acknowledged. A link that pauses all the time uses it up and is left in peace.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct EarliestArrival {
     parameters: EarliestArrivalParameters,
     standing: Option<StandingQueue>,
@@ -57,6 +63,8 @@ pub struct EarliestArrival {
     budget: Budget,
     breaks: Breaks,
     thin_return: ThinReturn,
+    messages: Messages,
+    costs: Costs,
     /// Since when nothing is queued.
     empty_since: Option<Time>,
 }
@@ -67,7 +75,17 @@ impl EarliestArrival {
 
     /// The same with other parameters.
     pub fn with_parameters(parameters: EarliestArrivalParameters) -> Self {
-        EarliestArrival { parameters, ..EarliestArrival::default() }
+        EarliestArrival {
+            parameters,
+            standing: None,
+            watch: Watch::default(),
+            budget: Budget::default(),
+            breaks: Breaks::default(),
+            thin_return: ThinReturn::default(),
+            messages: Messages::new(parameters.message, parameters.budget),
+            costs: Costs::default(),
+            empty_since: None,
+        }
     }
 
     /// What a registry tells of it.
@@ -75,7 +93,7 @@ impl EarliestArrival {
         parameters::info()
     }
 
-    /// Makes it for each connection, with the agent that tells the peer of handovers.
+    /// Makes it for each connection, with the agent that tells the peer of our links.
     pub fn factory(parameters: EarliestArrivalParameters) -> Arc<dyn SchedulerFactory> {
         Arc::new(Warned {
             warnings: parameters.warnings,
@@ -92,51 +110,8 @@ impl EarliestArrival {
         self.watch.is_avoided(path)
     }
 
-    /// When an empty queue will be found to be the end, rather than a buffer that is about to be refilled.
-    fn end(&self, view: &SendView<'_>) -> Option<Time> {
-        let fast = view.preferred().min_by_key(|path| path.smoothed_rtt)?;
-        let end = self.empty_since? + rescue::refill_time(fast);
-        (end > view.now && view.paths.len() > 1).then_some(end)
-    }
-}
-
-/// Makes schedulers that read what the peer says of handovers, and an agent that says it to the peer.
-pub(crate) struct Warned<F> {
-    pub(crate) warnings: bool,
-    pub(crate) build: F,
-}
-
-impl<F: Fn() -> Box<dyn Scheduler> + Send + Sync> SchedulerFactory for Warned<F> {
-    fn build(&self, _init: &SchedulerInit) -> Box<dyn Scheduler> {
-        (self.build)()
-    }
-
-    fn agent(&self) -> Option<Box<dyn Agent>> {
-        self.warnings.then(|| Box::<HandOverReporter>::default() as Box<dyn Agent>)
-    }
-
-    fn features(&self) -> FeatureSet {
-        if self.warnings { FeatureSet::NONE.with(FeatureId::HAND_OVER) } else { FeatureSet::NONE }
-    }
-}
-
-/// Waits no longer than until something is to be looked after.
-fn until(decision: Decision, look: Option<Time>) -> Decision {
-    match decision {
-        Decision::Wait(at) => Decision::Wait(match (at, look) {
-            (Some(at), Some(look)) => Some(at.min(look)),
-            (at, look) => at.or(look),
-        }),
-        send => send,
-    }
-}
-
-impl Scheduler for EarliestArrival {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
+    /// Places what is queued, once.
+    fn place(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
         let EarliestArrivalParameters { standing_rounds, shortest_silence, rescue, needless, .. } =
             self.parameters;
         let mut amiss = self.watch.note(view, shortest_silence);
@@ -181,6 +156,60 @@ impl Scheduler for EarliestArrival {
         }
     }
 
+    /// When an empty queue will be found to be the end, rather than a buffer that is about to be refilled.
+    fn end(&self, view: &SendView<'_>) -> Option<Time> {
+        let fast = view.preferred().min_by_key(|path| path.smoothed_rtt)?;
+        let end = self.empty_since? + rescue::refill_time(fast);
+        (end > view.now && view.paths.len() > 1).then_some(end)
+    }
+}
+
+impl Default for EarliestArrival {
+    fn default() -> Self {
+        Self::with_parameters(EarliestArrivalParameters::default())
+    }
+}
+
+/// Makes schedulers that read what the peer says of its links, and an agent that says it to the peer.
+pub(crate) struct Warned<F> {
+    pub(crate) warnings: bool,
+    pub(crate) build: F,
+}
+
+impl<F: Fn() -> Box<dyn Scheduler> + Send + Sync> SchedulerFactory for Warned<F> {
+    fn build(&self, _init: &SchedulerInit) -> Box<dyn Scheduler> {
+        (self.build)()
+    }
+
+    fn agent(&self) -> Option<Box<dyn Agent>> {
+        Some(Box::new(LinkReporter::new(self.warnings)))
+    }
+
+    fn features(&self) -> FeatureSet {
+        LinkReporter::features(self.warnings)
+    }
+}
+
+/// Waits no longer than until something is to be looked after.
+fn until(decision: Decision, look: Option<Time>) -> Decision {
+    match decision {
+        Decision::Wait(at) => Decision::Wait(match (at, look) {
+            (Some(at), Some(look)) => Some(at.min(look)),
+            (at, look) => at.or(look),
+        }),
+        send => send,
+    }
+}
+
+impl Scheduler for EarliestArrival {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
+        if self.is_message(view) { self.place_message(view, commands) } else { self.place(view, commands) }
+    }
+
     fn fill_figures(&self, figures: &mut Figures) {
         let (silent, clogged) = self.watch.counts();
         figures.number("silent_paths", silent as f64);
@@ -195,13 +224,25 @@ impl Scheduler for EarliestArrival {
         match *event {
             Event::Path { path, change, .. } => {
                 self.standing = None;
+                if change == PathChange::Abandoned {
+                    self.costs.forget(path);
+                }
                 if matches!(change, PathChange::Abandoned | PathChange::Recovered) {
                     self.watch.forget(path);
                 }
             }
-            Event::Link(update) if self.parameters.warnings => self.breaks.on_link(update),
-            Event::Message { now, origin: MessageOrigin::Peer, message } if self.parameters.warnings => {
-                if let Some((path, notice)) = HandOverNotice::read(message) {
+            Event::Link(update) => {
+                self.costs.on_link(update);
+                if self.parameters.warnings {
+                    self.breaks.on_link(update);
+                }
+            }
+            Event::Message { now, origin: MessageOrigin::Peer, message } => {
+                if let Some((path, MeteredNotice(metered))) = MeteredNotice::read(message) {
+                    self.costs.on_notice(path, metered);
+                } else if let Some((path, notice)) =
+                    HandOverNotice::read(message).filter(|_| self.parameters.warnings)
+                {
                     self.breaks.on_notice(now, path, notice);
                 }
             }

@@ -159,7 +159,7 @@ impl Agent for Reporter {
         self.due = None;
         for known in self.links.iter_mut().filter(|known| known.due) {
             let Known { link, at, ref state, ref forecasts, .. } = *known;
-            let update = LinkUpdate { now: at, link, state, forecasts };
+            let update = LinkUpdate { now: at, link, state, forecasts, metered: false };
             let of_link = view.paths.iter().filter(|path| path.link == Some(link) && path.has_rtt_sample);
             for path in of_link {
                 let Some(report) = MobilityReport::of(&update, path.smoothed_rtt) else { continue };

@@ -5,12 +5,10 @@ use hawser_policy::{
     Scheduler, SchedulerFactory, SendView,
 };
 
-mod low_latency;
 mod mode;
 mod runs;
 mod standby;
 
-use low_latency::LowLatency;
 pub use mode::{MAX_MODE_CLASSES, Mode};
 use mode::{ModeChange, Rules};
 use runs::Runs;
@@ -53,7 +51,7 @@ impl Default for ModesParameters {
 pub struct Modes {
     rules: Rules,
     aggregate: EarliestArrival,
-    low_latency: LowLatency,
+    low_latency: EarliestArrival,
     redundant: Redundant,
     standby: Standby,
     /// The mode of what was sent last: its rule looks after what is in flight when nothing is queued.
@@ -69,7 +67,7 @@ impl Modes {
         Modes {
             rules: Rules::new(parameters.mode, parameters.class),
             aggregate: EarliestArrival::default(),
-            low_latency: LowLatency::new(parameters.message, parameters.budget),
+            low_latency: EarliestArrival::for_messages(parameters.message, parameters.budget),
             redundant: Redundant::default(),
             standby: Standby::default(),
             last: parameters.mode,

@@ -60,19 +60,17 @@ pub struct PathSpec {
     pub selector: LinkSelector,
     /// Whether it is for regular use or only when nothing else works.
     pub status: PathStatus,
-    /// Whether the user pays by volume.
-    pub metered: bool,
 }
 
 impl PathSpec {
     /// A link for regular use.
     pub fn available(selector: LinkSelector) -> Self {
-        PathSpec { selector, status: PathStatus::Available, metered: false }
+        PathSpec { selector, status: PathStatus::Available }
     }
 
     /// A link for when nothing else works.
     pub fn backup(selector: LinkSelector) -> Self {
-        PathSpec { selector, status: PathStatus::Backup, metered: false }
+        PathSpec { selector, status: PathStatus::Backup }
     }
 }
 
@@ -132,6 +130,8 @@ pub(crate) struct Candidate {
 #[derive(Debug, Default)]
 pub(crate) struct LinkTable {
     selection: Links,
+    /// Those that the user pays by volume, however they were selected.
+    metered: Vec<LinkSelector>,
     /// Names ever seen; a link's number is its position.
     names: Vec<String>,
     present: Vec<PresentLink>,
@@ -177,6 +177,11 @@ pub(crate) enum LinkChange {
 impl LinkTable {
     pub(crate) fn new(selection: Links) -> Self {
         LinkTable { selection, ..LinkTable::default() }
+    }
+
+    /// The user pays these by volume.
+    pub(crate) fn set_metered(&mut self, selectors: &[LinkSelector]) {
+        self.metered = selectors.to_vec();
     }
 
     /// The links that exist.
@@ -327,6 +332,10 @@ impl LinkTable {
     }
 
     fn link(&mut self, spec: &PathSpec, interface: &Interface, addresses: Vec<IpAddr>) -> PresentLink {
+        let metered = self.metered.iter().any(|selector| match selector {
+            LinkSelector::Interface(name) => *name == interface.name,
+            LinkSelector::Address(address) => addresses.contains(address),
+        });
         let name = spec.selector.to_string();
         let position = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.names.push(name.clone());
@@ -340,7 +349,7 @@ impl LinkTable {
                 addresses,
                 kind,
                 preference: spec.status,
-                metered: spec.metered,
+                metered,
             },
             device: (!interface.is_loopback).then(|| interface.name.clone()),
             reach: Reach { networks: interface.networks.clone(), leads_on: interface.leads_on },

@@ -15,12 +15,14 @@
 //!
 //! [`CostCaps`] are budgets of links; under [`Capped`] any path manager lets a link rest whose budget is used up.
 //!
-//! [`MobilityReport`] and [`HandOverNotice`] are what a host that moves tells its peer of them, in messages of policies.
+//! [`MobilityReport`], [`HandOverNotice`] and [`MeteredNotice`] are what a host that moves tells its peer of them, in messages of policies.
 
 mod cost_caps;
 mod fastest_return;
 mod full_mesh;
 mod hand_over;
+mod link_reporter;
+mod metered;
 mod mobility_report;
 mod own_path;
 mod protection;
@@ -33,6 +35,8 @@ pub use cost_caps::{CapReached, CapUse, Capped, CostCaps};
 pub use fastest_return::{FastestReturn, FastestReturnParameters};
 pub use full_mesh::{FullMesh, FullMeshParameters};
 pub use hand_over::{HandOverNotice, HandOverReporter};
+pub use link_reporter::LinkReporter;
+pub use metered::{MeteredNotice, MeteredReporter};
 pub use mobility_report::{MobilityEntry, MobilityReport};
 pub use own_path::OwnPath;
 pub use protection::{

@@ -189,6 +189,8 @@ pub struct LinkUpdate<'a> {
     pub state: &'a LinkState,
     /// Its expected states in order of time; may be empty.
     pub forecasts: &'a [Forecast],
+    /// Whether the user pays by volume. Unlike a state it holds until it is said otherwise.
+    pub metered: bool,
 }
 
 /// Asks that a link be attached elsewhere, such as WiFi to another access point.

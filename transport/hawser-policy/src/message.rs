@@ -44,6 +44,8 @@ impl FeatureId {
     pub const MODE: FeatureId = FeatureId(13);
     /// When something else will serve a link of the end that moves, and nothing is carried meanwhile.
     pub const HAND_OVER: FeatureId = FeatureId(14);
+    /// Which paths the end that moves pays by volume.
+    pub const METERED: FeatureId = FeatureId(15);
     /// From here on ids are free for policies outside of this project. Large random ones do not collide.
     pub const FIRST_FREE: FeatureId = FeatureId(64);
 }

@@ -126,6 +126,8 @@ pub struct ScenarioLink {
     pub medium: Medium,
     /// Whether it carries data only when no other link does.
     pub backup: bool,
+    /// Whether its user pays by volume.
+    pub metered: bool,
     /// What it may carry in a period, both directions together; `None` if that does not matter.
     pub cap: Option<CostCap>,
     /// From the first host into the network.

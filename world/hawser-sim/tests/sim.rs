@@ -25,6 +25,7 @@ mod jitter;
 mod layered_video;
 mod links;
 mod live_video;
+mod messages;
 mod modes;
 mod multipath;
 mod one_way_delays;

@@ -14,6 +14,7 @@ pub(super) struct LinkPart {
     between: [String; 2],
     medium: Medium,
     backup: bool,
+    metered: bool,
     /// What it may carry in a period.
     #[serde(skip_serializing_if = "Option::is_none")]
     cap: Option<String>,
@@ -64,6 +65,7 @@ impl LinkPart {
             between: link.between.map(|host| scenario.hosts[host].clone()),
             medium: link.medium,
             backup: link.backup,
+            metered: link.metered,
             cap: link.cap.map(|cap| cap.to_string()),
             via: link.via.alternatives.iter().map(names).collect(),
             detaches: link.detaches,
@@ -82,6 +84,9 @@ impl LinkPart {
         }
         if self.backup {
             words.push("backup".to_owned());
+        }
+        if self.metered {
+            words.push("metered".to_owned());
         }
         words.extend(self.cap.iter().map(|cap| format!("cap {cap}")));
         let routes: Vec<_> =

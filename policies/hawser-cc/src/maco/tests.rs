@@ -27,7 +27,7 @@ fn below(number: u64, megabits: u64) -> LinkState {
 }
 
 fn tell(controller: &mut dyn CongestionController, now: Time, state: &LinkState, forecasts: &[Forecast]) {
-    controller.on_link_update(&LinkUpdate { now, link: LinkId(0), state, forecasts });
+    controller.on_link_update(&LinkUpdate { now, link: LinkId(0), state, forecasts, metered: false });
 }
 
 /// The factory of a connection.

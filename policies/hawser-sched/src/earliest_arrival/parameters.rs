@@ -21,6 +21,10 @@ pub struct EarliestArrivalParameters {
     pub warnings: bool,
     /// Whether fewer acknowledgements are asked for where their way back is full.
     pub thin_acks: bool,
+    /// A queue no longer than this is a message, which is copied to a second path that is not metered. Bytes.
+    pub message: u64,
+    /// The most copies of messages, as a share of the bytes sent; 0 copies none.
+    pub budget: f64,
 }
 
 impl Default for EarliestArrivalParameters {
@@ -32,6 +36,8 @@ impl Default for EarliestArrivalParameters {
             needless: 0.01,
             warnings: true,
             thin_acks: true,
+            message: 128_000,
+            budget: 0.2,
         }
     }
 }
@@ -46,6 +52,8 @@ impl EarliestArrivalParameters {
             needless: parameters.number("needless"),
             warnings: parameters.flag("warnings"),
             thin_acks: parameters.flag("thin_acks"),
+            message: parameters.integer("message"),
+            budget: parameters.number("budget"),
         }
     }
 }
@@ -81,5 +89,14 @@ pub(super) fn info() -> PolicyInfo {
         .parameter(
             ParameterInfo::flag("thin_acks", default.thin_acks)
                 .meaning("ask for fewer acknowledgements where their way back is full"),
+        )
+        .parameter(
+            ParameterInfo::integer("message", 0..=u64::from(u32::MAX), default.message)
+                .unit("bytes")
+                .meaning("what is queued is copied to a second path, off metered links, if it is no more than this"),
+        )
+        .parameter(
+            ParameterInfo::number("budget", 0.0..=1.0, default.budget)
+                .meaning("the most copies of messages, as a share of the bytes sent"),
         )
 }

@@ -36,6 +36,8 @@ pub(super) struct Budget {
     /// Copies ordered since a moment at most [`OUTCOME`] ago.
     recent: u64,
     recent_since: Time,
+    /// Copies of messages that were ordered: needless ones among them are no fault of what is late.
+    messages: u64,
 }
 
 impl Budget {
@@ -48,7 +50,13 @@ impl Budget {
         let acked = view.paths.iter().fold(0u64, |sum, path| sum.saturating_add(path.bytes_acked));
         let age = BUDGET_PER_SECOND as f64 * view.now.since(started).as_secs_f64();
         let allowed = INITIAL_BUDGET.saturating_add((acked as f64 * share + age) as u64);
+        let allowed = allowed.saturating_add(self.messages);
         allowed.saturating_sub(view.segments.needless_copies().saturating_add(self.recent / 2))
+    }
+
+    /// Copies of messages, which have a budget of their own.
+    pub(super) fn put_up_with(&mut self, bytes: u64) {
+        self.messages = self.messages.saturating_add(bytes);
     }
 
     pub(super) fn spend(&mut self, bytes: u64) {

@@ -113,7 +113,7 @@ fn when_all_are_silent_the_fastest_is_still_the_best_guess() {
     let mut scheduler = EarliestArrival::default();
     let paths = [path(1, 20, 50_000), path(2, 60, 50_000)];
     for ms in [0, 10_000] {
-        let decision = ask(&mut scheduler, ms, &paths, unsent(10_000));
+        let decision = ask(&mut scheduler, ms, &paths, unsent(200_000));
         assert_eq!(decision, Decision::Send(Assignment::next(PathId(1))));
     }
 }
@@ -500,7 +500,9 @@ fn a_small_message_goes_on_two_paths_unless_the_first_was_just_heard_from() {
         let mut paths = [path(1, 20, 100_000), path(2, 30, 100_000), path(3, 90, 100_000)];
         paths[0].heard_at = heard.map(Time::from_millis);
         paths[0].bytes_in_flight = in_flight;
-        match ask(&mut EarliestArrival::default(), 1_000, &paths, unsent(bytes)) {
+        // The budget of messages aside, from which all of these would be copied.
+        let parameters = EarliestArrivalParameters { budget: 0.0, ..EarliestArrivalParameters::default() };
+        match ask(&mut EarliestArrival::with_parameters(parameters), 1_000, &paths, unsent(bytes)) {
             Decision::Send(Assignment { path: PathId(1), copies, .. }) => copies,
             other => panic!("{other:?}"),
         }

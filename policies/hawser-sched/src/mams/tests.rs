@@ -61,7 +61,7 @@ fn state(uplink: LinkDirection) -> LinkState {
 }
 
 fn tell_link(mams: &mut Mams, now: Time, link: u32, state: &LinkState, forecasts: &[Forecast]) {
-    let update = LinkUpdate { now, link: LinkId(link), state, forecasts };
+    let update = LinkUpdate { now, link: LinkId(link), state, forecasts, metered: false };
     mams.on_event(&Event::Link(&update), &mut Vec::new());
 }
 

@@ -18,8 +18,13 @@ fn reports(reporter: &mut Reporter, ms: u64, megabits: u64, forecast: u64) -> Ve
     let now = Time::from_millis(ms);
     let later =
         Forecast { at: now + Duration::from_millis(500), state: state(forecast), capacity_deviation: None };
-    let update =
-        LinkUpdate { now, link: LinkId(3), state: &state(megabits), forecasts: std::slice::from_ref(&later) };
+    let update = LinkUpdate {
+        now,
+        link: LinkId(3),
+        state: &state(megabits),
+        forecasts: std::slice::from_ref(&later),
+        metered: false,
+    };
     let mut commands = Commands::new();
     reporter.on_event(&Event::Link(&update), &mut commands);
     let rtt = Duration::from_millis(40);

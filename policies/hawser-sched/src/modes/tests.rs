@@ -78,16 +78,16 @@ fn the_application_changes_the_mode_of_a_connection_that_runs() {
     assert_eq!(ask(&mut modes, &view(&paths, 500_000)), next(1));
 }
 
-/// 10 kB of class 7, which is redundant, lie behind 20 kB of bulk data. While the fast path is full these wait, as the default has
+/// 10 kB of class 7, which is redundant, lie behind 130 kB of bulk data, which is no message. While the fast path is full these wait, as the default has
 /// it, but class 7 leaves on the slow path, and is copied to the fast one.
 #[test]
 fn a_class_does_not_wait_for_what_another_class_waits_for() {
-    let queue = Queue(vec![(0, false), (0, false), (7, false)]);
+    let queue = Queue([vec![(0, false); 13], vec![(7, false)]].concat());
     let mut modes = modes(Mode::Aggregate);
     tell(&mut modes, MessageOrigin::Application, &Mode::Redundant.for_class(7));
     let full = [path(1, 20, 0), path(2, 60, 100_000)];
     let class = Decision::Send(Assignment {
-        selection: Selection::Range { stream: StreamId(8), start: 500, end: 500 + PIECE },
+        selection: Selection::Range { stream: StreamId(52), start: 500, end: 500 + PIECE },
         max_bytes: PIECE,
         copies: PathMask::NONE.with(0),
         ..Assignment::next(PathId(2))
@@ -95,7 +95,7 @@ fn a_class_does_not_wait_for_what_another_class_waits_for() {
     assert_eq!(ask(&mut modes, &queue.view(&full)), class);
     // With room on the fast path the head goes first, and no further than it reaches.
     let free = [path(1, 20, 100_000), path(2, 60, 100_000)];
-    let head = Decision::Send(Assignment { max_bytes: 2 * PIECE, ..Assignment::next(PathId(1)) });
+    let head = Decision::Send(Assignment { max_bytes: 13 * PIECE, ..Assignment::next(PathId(1)) });
     assert_eq!(ask(&mut modes, &queue.view(&free)), head);
     tell(&mut modes, MessageOrigin::Application, &Mode::forget_class(7));
     assert!(matches!(ask(&mut modes, &queue.view(&full)), Decision::Wait(_)));

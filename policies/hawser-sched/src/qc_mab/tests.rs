@@ -166,7 +166,7 @@ fn the_receiver_learns_where_to_be_and_tells_the_sender() {
             candidates: [1, 2].map(|number| LinkCandidate { point: access_point(number), signal }).to_vec(),
             ..LinkState::default()
         };
-        let update = LinkUpdate { now, link: LinkId(0), state: &state, forecasts: &[] };
+        let update = LinkUpdate { now, link: LinkId(0), state: &state, forecasts: &[], metered: false };
         agent.on_event(&Event::Link(&update), &mut commands);
         agent.on_event(&Event::Received(&packet(150 * frame - 50, frame, 0)), &mut commands);
         if let Some(PathDecision { id, fec, .. }) = last {
@@ -227,7 +227,8 @@ fn a_link_is_not_attached_where_it_was_attached_before() {
     };
     let mut requests = 0;
     let mut commands = Commands::new();
-    let update = LinkUpdate { now: Time::ZERO, link: LinkId(0), state: &state, forecasts: &[] };
+    let update =
+        LinkUpdate { now: Time::ZERO, link: LinkId(0), state: &state, forecasts: &[], metered: false };
     agent.on_event(&Event::Link(&update), &mut commands);
     for frame in 1..=10 {
         let now = Time::from_millis(150 * frame);
@@ -261,7 +262,7 @@ fn a_link_that_is_down_for_a_moment_does_not_change_the_cell() {
         let loss = Some(f64::from(u8::from(!is_up)));
         let downlink = LinkDirection { capacity: Some(rate), loss, delay: None };
         let state = LinkState { is_up, downlink, ..LinkState::default() };
-        let update = LinkUpdate { now, link: LinkId(0), state: &state, forecasts: &[] };
+        let update = LinkUpdate { now, link: LinkId(0), state: &state, forecasts: &[], metered: false };
         agent.on_event(&Event::Link(&update), &mut commands);
         // 9.6 Mbit/s.
         for index in 1..=20 {

@@ -16,8 +16,8 @@ use crate::clock::Clock;
 use crate::connection::EndpointPolicies;
 use crate::interfaces::{Interfaces, watch_interfaces};
 use crate::link_control::{Controller, LinkController};
-use crate::link_state::Observer;
-use crate::links::{LinkUse, Links};
+use crate::link_state::{Observer, Unobserved};
+use crate::links::{LinkSelector, LinkUse, Links};
 use crate::socket::{Binding, Sharing, SocketFactory};
 use crate::worker::{Home, Tally, Team, Worker, inform};
 use crate::{ClientConfig, EndpointError, ServerConfig};
@@ -45,6 +45,7 @@ pub struct EndpointBuilder {
     link_controller: Controller,
     cost_caps: Option<Arc<CostCaps>>,
     link_uses: Vec<(String, LinkUse)>,
+    metered: Vec<LinkSelector>,
     listen_on: Vec<UdpSocket>,
     sockets: Option<Arc<dyn SocketFactory>>,
     interfaces: Option<watch::Receiver<Interfaces>>,
@@ -69,6 +70,7 @@ impl EndpointBuilder {
             link_controller: Controller::default(),
             cost_caps: None,
             link_uses: Vec::new(),
+            metered: Vec::new(),
             listen_on: Vec::new(),
             sockets: None,
             interfaces: None,
@@ -200,6 +202,14 @@ impl EndpointBuilder {
         self
     }
 
+    /// The links that the user pays by volume, however they were [selected](Self::links): policies spend nothing on them that is worth
+    /// less than its bytes, such as copies of messages, and the peer is told. Default: none.
+    #[must_use]
+    pub fn metered(mut self, links: impl IntoIterator<Item = LinkSelector>) -> Self {
+        self.metered = links.into_iter().collect();
+        self
+    }
+
     /// The controller that attaches links elsewhere when a policy asks for it. Default: none.
     #[must_use]
     pub fn link_controller(mut self, controller: Arc<dyn LinkController>) -> Self {
@@ -253,7 +263,8 @@ impl EndpointBuilder {
                 self.interfaces.take(),
             ));
             workers[0].lock().follow_with(task.abort_handle());
-            if let Some(observer) = self.link_observer {
+            let told = || (!self.metered.is_empty()).then(|| Observer::new(Unobserved));
+            if let Some(observer) = self.link_observer.or_else(told) {
                 let task = runtime.spawn(inform(observer, Arc::downgrade(&workers[0]), links_known.clone()));
                 workers[0].lock().follow_with(task.abort_handle());
             }
@@ -312,6 +323,7 @@ impl EndpointBuilder {
             );
             let worker = worker.with_sockets(self.sockets.clone());
             worker.lock().links.expect_uses(&self.link_uses);
+            worker.lock().links.set_metered(&self.metered);
             let worker = worker.with_controller(self.link_controller.clone());
             Ok((home, Arc::new(worker.with_cost_caps(self.cost_caps.clone()))))
         };

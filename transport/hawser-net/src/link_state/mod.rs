@@ -34,6 +34,7 @@ pub fn read_line(
 pub(crate) struct LinkNews {
     pub(crate) link: LinkId,
     state: LinkState,
+    metered: bool,
     forecasts: Vec<Forecast>,
 }
 
@@ -45,7 +46,13 @@ impl LinkNews {
 
     /// As policies are told.
     pub(crate) fn update(&self, now: Time) -> LinkUpdate<'_> {
-        LinkUpdate { now, link: self.link, state: &self.state, forecasts: &self.forecasts }
+        LinkUpdate {
+            now,
+            link: self.link,
+            state: &self.state,
+            forecasts: &self.forecasts,
+            metered: self.metered,
+        }
     }
 }
 
@@ -82,6 +89,19 @@ impl LinkStates {
     }
 }
 
+/// Where nobody observes the links, policies hear what they cost all the same.
+pub(crate) struct Unobserved;
+
+impl LinkObserver for Unobserved {
+    fn observe(&mut self, _now: Time, _link: LinkId) -> Option<LinkState> {
+        None
+    }
+
+    fn forecast(&mut self, _now: Time, _link: LinkId, _at: Time) -> Option<Forecast> {
+        None
+    }
+}
+
 /// An observer, and what it said last.
 pub(crate) struct Observer {
     observer: Box<dyn LinkObserver>,
@@ -109,17 +129,19 @@ impl Observer {
             self.links = links;
         }
         let mut news = Vec::new();
-        for link in self.links.iter().map(|link| link.id) {
+        for LinkInfo { id: link, metered, .. } in &self.links {
+            let (link, metered) = (*link, *metered);
             let seen = self.observer.observe(now, link);
             let forecasts = if seen.is_some() { self.observer.forecasts(now, link) } else { Vec::new() };
             let told = self.told.iter().position(|told| told.link == link);
             let mut state = match (seen, told) {
                 (Some(state), _) => state,
                 (None, Some(_)) => LinkState::default(),
+                (None, None) if metered => LinkState::default(),
                 (None, None) => continue,
             };
             state.candidates.truncate(MAX_LINK_CANDIDATES);
-            let item = LinkNews { link, state, forecasts };
+            let item = LinkNews { link, state, metered, forecasts };
             match told.and_then(|index| self.told.get_mut(index)) {
                 Some(told) if *told == item => continue,
                 Some(told) => *told = item.clone(),

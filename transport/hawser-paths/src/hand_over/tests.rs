@@ -32,7 +32,7 @@ fn told(reporter: &mut HandOverReporter, now: u64, at: Option<u64>) -> Vec<(Path
     let now = Time::from_millis(now);
     let next = at.map(|at| HandOver { at: Time::from_millis(at), to: None, interruption: Some(MILLISECOND) });
     let state = LinkState { hand_over: next, ..LinkState::default() };
-    let update = LinkUpdate { now, link: LinkId(7), state: &state, forecasts: &[] };
+    let update = LinkUpdate { now, link: LinkId(7), state: &state, forecasts: &[], metered: false };
     let mut commands = Vec::new();
     reporter.on_event(&Event::Link(&update), &mut commands);
     if reporter.next_timeout().is_some_and(|at| at <= now) {

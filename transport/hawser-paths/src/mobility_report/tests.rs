@@ -50,7 +50,7 @@ fn a_report_has_the_forecasts_of_a_link_as_far_as_they_come_in_even_steps() {
     let now = Time::from_millis(1_000);
     let present = state(8, Some(0.01));
     let report = |forecasts: &[Forecast]| {
-        let update = LinkUpdate { now, link: LinkId(0), state: &present, forecasts };
+        let update = LinkUpdate { now, link: LinkId(0), state: &present, forecasts, metered: false };
         MobilityReport::of(&update, Duration::from_millis(100)).expect("the capacity is known")
     };
     let alone = report(&[]);
@@ -65,7 +65,7 @@ fn a_report_has_the_forecasts_of_a_link_as_far_as_they_come_in_even_steps() {
     assert_eq!(whole.entry_after(millis(300), millis(500)), Some(whole.entries[1]));
     assert_eq!(whole.entry_after(millis(300), millis(1_200)), None, "beyond what it covers");
     let unknown = LinkState::default();
-    let update = LinkUpdate { now, link: LinkId(0), state: &unknown, forecasts: &forecasts };
+    let update = LinkUpdate { now, link: LinkId(0), state: &unknown, forecasts: &forecasts, metered: false };
     assert_eq!(MobilityReport::of(&update, millis(100)), None);
 }
 

@@ -94,6 +94,7 @@ fn link(
     ];
     let medium = fields.read_or("medium", Medium::default(), |value| value.choice(&media))?;
     let backup = fields.read_or("backup", false, |value| value.boolean())?;
+    let metered = fields.read_or("metered", false, |value| value.boolean())?;
     let cap = fields.read("cap", |value| value.text_quantity("a cap such as \"1GB/24h\"", cost_cap))?;
     let via = route::via(fields.optional("via"), context)?;
     let attach_outage = fields.read("attach_outage", |value| value.duration())?;
@@ -121,6 +122,7 @@ fn link(
         between,
         medium,
         backup,
+        metered,
         cap,
         up,
         down,

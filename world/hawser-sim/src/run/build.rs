@@ -344,7 +344,7 @@ impl<'a> Builder<'a> {
             addresses: vec![addresses::interface(index)],
             kind: link_kind(link.medium),
             preference: if link.backup { PathStatus::Backup } else { PathStatus::Available },
-            metered: false,
+            metered: link.metered,
         }
     }
 

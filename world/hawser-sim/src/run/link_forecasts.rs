@@ -25,6 +25,7 @@ pub(super) struct LinkForecasts {
 /// A link that is observed.
 struct Observed {
     link: LinkId,
+    metered: bool,
     source: Source,
 }
 
@@ -35,6 +36,8 @@ enum Source {
     Outages { outages: Outages, late: Duration },
     /// Nothing is known of it but where it could be attached.
     Routes,
+    /// Nothing is known of it but what it costs.
+    Metered,
 }
 
 impl Source {
@@ -47,7 +50,8 @@ impl Source {
         if let Some(late) = link.foreseen_outages {
             return Some(Source::Outages { outages: link.up.outages.clone(), late });
         }
-        (link.attach_outage.is_some() && link.via.alternatives.len() > 1).then_some(Source::Routes)
+        let is_routed = link.attach_outage.is_some() && link.via.alternatives.len() > 1;
+        is_routed.then_some(Source::Routes).or(link.metered.then_some(Source::Metered))
     }
 }
 
@@ -65,7 +69,7 @@ impl LinkForecasts {
     pub(super) fn of<'a>(links: impl Iterator<Item = (usize, &'a ScenarioLink)>) -> Option<Self> {
         let observed = |(index, link): (usize, &'a ScenarioLink)| {
             let id = LinkId(index as u32);
-            Some(Observed { link: id, source: Source::of(id, link)? })
+            Some(Observed { link: id, metered: link.metered, source: Source::of(id, link)? })
         };
         let links: Vec<_> = links.filter_map(observed).collect();
         (!links.is_empty()).then_some(LinkForecasts { links, next_update: Time::ZERO })
@@ -86,7 +90,7 @@ impl LinkForecasts {
             return;
         }
         self.next_update = now + INTERVAL;
-        for Observed { link, source } in &mut self.links {
+        for Observed { link, metered, source } in &mut self.links {
             let (state, forecasts) = match source {
                 Source::Profile { observer, profile, quality, kind } => {
                     let newer = attachments.profile(link.0 as usize);
@@ -103,8 +107,9 @@ impl LinkForecasts {
                     let state = LinkState { attached_to: Some(point), candidates, ..LinkState::default() };
                     (state, Vec::new())
                 }
+                Source::Metered => (LinkState::default(), Vec::new()),
             };
-            tell(&LinkUpdate { now, link: *link, state: &state, forecasts: &forecasts });
+            tell(&LinkUpdate { now, link: *link, state: &state, forecasts: &forecasts, metered: *metered });
         }
     }
 }

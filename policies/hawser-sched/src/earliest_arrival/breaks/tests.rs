@@ -65,7 +65,8 @@ fn a_link_of_this_end_is_left_out_as_long_as_it_is_away() {
     let at = Time::from_millis(500);
     let next = HandOver { at, to: None, interruption: Some(Duration::from_millis(200)) };
     let state = hawser_policy::LinkState { hand_over: Some(next), ..Default::default() };
-    let update = LinkUpdate { now: Time::ZERO, link: LinkId(4), state: &state, forecasts: &[] };
+    let update =
+        LinkUpdate { now: Time::ZERO, link: LinkId(4), state: &state, forecasts: &[], metered: false };
     bed.scheduler.on_event(&Event::Link(&update), &mut Vec::new());
     assert_eq!(bed.left_out(1..1_000), (500..700).collect::<Vec<_>>());
 }

@@ -1,0 +1,42 @@
+//! Links that are paid by volume.
+
+use hawser_policy::{LinkId, LinkUpdate, PathId, PathView};
+
+/// Links and paths that are remembered.
+const MAX_METERED: usize = 16;
+
+/// Which paths are paid by volume: by our own links, or as the peer says of its.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Costs {
+    links: Vec<LinkId>,
+    paths: Vec<PathId>,
+}
+
+impl Costs {
+    /// Nothing that is worth less than its bytes goes on such a path.
+    pub(super) fn is_metered(&self, path: &PathView) -> bool {
+        path.link.is_some_and(|link| self.links.contains(&link)) || self.paths.contains(&path.id)
+    }
+
+    pub(super) fn on_link(&mut self, update: &LinkUpdate<'_>) {
+        set(&mut self.links, update.link, update.metered);
+    }
+
+    pub(super) fn on_notice(&mut self, path: PathId, metered: bool) {
+        set(&mut self.paths, path, metered);
+    }
+
+    pub(super) fn forget(&mut self, path: PathId) {
+        set(&mut self.paths, path, false);
+    }
+}
+
+fn set<T: PartialEq>(list: &mut Vec<T>, item: T, metered: bool) {
+    match list.iter().position(|other| *other == item) {
+        Some(at) if !metered => {
+            list.swap_remove(at);
+        }
+        None if metered && list.len() < MAX_METERED => list.push(item),
+        _ => {}
+    }
+}
