@@ -236,3 +236,49 @@ async fn without_a_link_controller_the_answer_is_no() {
     assert_eq!(reports, BTreeMap::from(expected));
     assert!(client.worker_stats()[0].attachments_unsupported >= 2);
 }
+
+/// Sends on links that are not metered.
+#[derive(Default)]
+struct Thrifty(Vec<LinkId>);
+
+impl Scheduler for Thrifty {
+    fn name(&self) -> &'static str {
+        "thrifty"
+    }
+
+    fn schedule(&mut self, view: &SendView<'_>, _: &mut Commands) -> Decision {
+        let is_free = |link: Option<LinkId>| link.is_none_or(|link| !self.0.contains(&link));
+        let path = view.preferred().find(|path| path.sendable() > 0 && is_free(path.link));
+        path.map_or(Decision::Wait(None), |path| Decision::Send(Assignment::next(path.id)))
+    }
+
+    fn interests(&self) -> Interests {
+        Interests::LINKS
+    }
+
+    fn on_event(&mut self, event: &Event<'_>, _: &mut Commands) {
+        if let Event::Link(update) = event
+            && update.metered
+        {
+            self.0.push(update.link);
+        }
+    }
+}
+
+/// Nobody observes the links; what they cost is known all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn policies_hear_which_links_are_metered() {
+    const LENGTH: usize = 1 << 20;
+    for (position, metered) in ADDRESSES.into_iter().enumerate() {
+        let (server, pin) = server();
+        sink(&server);
+        let mut registry = policies();
+        registry.add_scheduler("thrifty", |_: &SchedulerInit| Box::<Thrifty>::default() as Box<_>);
+        let builder = Endpoint::builder().metered([metered.parse().unwrap()]);
+        let connection = connect(&server, pin, transport(&registry, "thrifty"), builder).await;
+        // It is said within a tenth of a second.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let sent = upload(&connection, LENGTH).await;
+        assert!(sent[1 - position] > LENGTH as u64 && sent[position] < 100_000, "{metered}: {sent:?}");
+    }
+}

@@ -176,7 +176,7 @@ fn fill(template: &str, arguments: &New, checkout: &Path) -> String {
         ("{{module}}", &arguments.name.replace('-', "_")),
         ("{{kind}}", kind.words()),
         ("{{field}}", kind.policy().field()),
-        ("{{option}}", super::option(kind.policy())),
+        ("{{option}}", &super::option(kind.policy())),
         ("{{rivals}}", kind.rivals()),
         ("{{checkout}}", &checkout),
         ("{{rust-version}}", env!("CARGO_PKG_RUST_VERSION")),

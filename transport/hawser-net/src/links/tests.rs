@@ -71,11 +71,7 @@ fn only(specs: &[(&str, PathStatus)]) -> Links {
     Links::Only(
         specs
             .iter()
-            .map(|(text, status)| PathSpec {
-                selector: text.parse().unwrap(),
-                status: *status,
-                metered: false,
-            })
+            .map(|(text, status)| PathSpec { selector: text.parse().unwrap(), status: *status })
             .collect(),
     )
 }
@@ -108,6 +104,18 @@ fn chosen_links_keep_their_order_and_backups_come_last() {
     assert_eq!(names(&candidates), ["198.51.100.7", "wlan0"]);
     assert_eq!(candidates[0].binding.device.as_deref(), Some("wwan0"));
     assert_eq!(candidates[1].status, PathStatus::Backup);
+}
+
+#[test]
+fn links_are_metered_by_name_or_address_however_they_were_selected() {
+    for (metered, expected) in [("wwan0", "wwan0"), ("192.0.2.5", "wlan0")] {
+        let mut table = LinkTable::new(Links::All);
+        table.set_metered(&[metered.parse().unwrap()]);
+        table.update(&machine());
+        let of: Vec<&str> =
+            table.present().filter(|link| link.metered).map(|link| link.name.as_str()).collect();
+        assert_eq!(of, [expected], "{metered}");
+    }
 }
 
 #[test]
