@@ -159,7 +159,7 @@ fn an_option_that_does_not_exist_is_found() {
     for wrong in [
         "hawser get --no-such-option URL",
         "hawser fetch URL",
-        "hawser get --cc no-such-controller https://h/f",
+        "hawser get --congestion no-such-controller https://h/f",
         "FOO=1 hawser sim run FILE --no-such > out.txt 2>&1 &",
         "$ hawser sim run a.toml | hawser nothing",
         "hawser emu run FILE --server 'hawser serve --nothing' -- true",

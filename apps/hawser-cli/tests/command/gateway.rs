@@ -529,7 +529,9 @@ fn logs_and_traces_of_a_gateway_hold_no_keys() {
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200");
-    assert!(!run(client("wrong", "wrong.log")).status.success());
+    let refused = run(client("wrong", "wrong.log"));
+    assert!(!refused.status.success());
+    std::fs::write(at("wrong.log"), refused.stderr).unwrap();
     drop((stream, proxy));
     gateway.process.signal(Signal::SIGTERM);
     let keys = [std::fs::read_to_string(at("key")).unwrap().trim().to_owned(), WRONG.to_owned()];
