@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 
 /// An example, which cargo builds with the tests.
 fn example(name: &str) -> Command {
-    let deps = std::env::current_exe().unwrap();
-    let folder: PathBuf = deps.ancestors().nth(2).unwrap().join("examples");
+    let deps = std::env::current_exe().expect("a test is a file");
+    let folder: PathBuf =
+        deps.ancestors().nth(2).expect("tests lie below the target folder").join("examples");
     let program = folder.join(name);
     assert!(program.exists(), "cargo build -p hawser --examples makes {}", program.display());
     Command::new(program)
@@ -24,9 +25,9 @@ impl Drop for Ended {
 }
 
 fn printed(command: &mut Command) -> String {
-    let output = command.output().unwrap();
+    let output = command.output().expect("it starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("it prints text")
 }
 
 #[test]
