@@ -58,7 +58,8 @@ impl EarliestArrival {
         if streams == 0 || budget <= 0.0 || view.paths.len() < 2 {
             return false;
         }
-        if self.end(view).is_none() && self.empty_since.is_some() {
+        // What was lost belongs to what left before.
+        if view.queue.unsent > 0 && self.end(view).is_none() && self.empty_since.is_some() {
             self.messages.begin(view);
         }
         if streams > message || view.queue.datagrams > 0 {

@@ -66,6 +66,18 @@ fn the_end_of_a_transfer_is_no_message_and_what_follows_a_pause_is() {
 }
 
 #[test]
+fn what_a_transfer_lost_is_no_message() {
+    let mut scheduler = EarliestArrival::default();
+    let mut paths = paths();
+    paths[0].bytes_sent = 300_000;
+    for ms in [50, 90] {
+        let _ = scheduler.schedule(&view_at(Time::from_millis(ms), &paths, unsent(0)), &mut Vec::new());
+    }
+    let lost = QueueView { retransmit: 7_000, ..QueueView::default() };
+    assert_eq!(copies(&mut scheduler, &paths, lost), PathMask::NONE);
+}
+
+#[test]
 fn a_path_whose_round_trips_grew_takes_no_copies() {
     let mut paths = paths();
     paths[1].min_rtt = Duration::from_millis(14);
