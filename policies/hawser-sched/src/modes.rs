@@ -41,7 +41,7 @@ impl Default for ModesParameters {
 /// | mode | what it does |
 /// |---|---|
 /// | [`Aggregate`](Mode::Aggregate) | [`EarliestArrival`]: all paths carry what there is |
-/// | [`LowLatency`](Mode::LowLatency) | the same, and messages are copied to a second path within a budget |
+/// | [`LowLatency`](Mode::LowLatency) | the same for one message after the other: every short queue is copied, to any second path that is not metered, within a larger budget |
 /// | [`Redundant`](Mode::Redundant) | [`Redundant`]: everything on every path |
 /// | [`Backup`](Mode::Backup) | one path carries everything; the others stand by until it falls silent |
 ///
