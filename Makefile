@@ -60,8 +60,8 @@ ffi: ## the C ABI: header by cbindgen, example in C by gcc and clang, under valg
 packages: setup ## .deb, .rpm and a static binary of this architecture in target/packages (docs/install.md); PACKAGES=deb
 	@scripts/make-packages $(PACKAGES)
 
-test-packages: ## install the .deb in a root that is thrown away, serve and get a file, purge it (as root)
-	@scripts/make-packages deb
+test-packages: ## install, use and remove what `make packages` made, on bare machines that are thrown away (as root; mmdebstrap, rpm)
+	@scripts/test-packages
 	@scripts/test-deb target/packages/hawser_*.deb
 
 cross: ## the library for aarch64, armv7 and musl, and a transfer with each in an emulator (qemu-user); CROSS=TRIPLE
