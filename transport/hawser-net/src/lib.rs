@@ -87,7 +87,7 @@ pub use config::{
 };
 pub use connection::{
     Connection, ConnectionObserver, ConnectionSample, ConnectionTotals, DatagramError, ExportError,
-    MAX_SCHEDULER_REQUESTS, PathEvents, PathSample, SchedulerAnswer, SchedulerRequestError,
+    MAX_SCHEDULER_REQUESTS, OpenPathError, PathEvents, PathSample, SchedulerAnswer, SchedulerRequestError,
 };
 pub use endpoint::{Endpoint, EndpointBuilder, WeakEndpoint};
 pub use error::{ConfigError, ConnectError, EndpointError};

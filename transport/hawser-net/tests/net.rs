@@ -11,6 +11,7 @@ mod failures;
 mod families;
 mod interfaces;
 mod link_states;
+mod open_path;
 mod own_parts;
 mod path_events;
 mod policy_messages;

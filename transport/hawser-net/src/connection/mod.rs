@@ -2,6 +2,7 @@
 
 mod handle;
 mod observer;
+mod open_path;
 mod path_events;
 mod scheduler_requests;
 mod shared;
@@ -23,9 +24,12 @@ use hawser_policy::{
     DatagramInfo, Feedback, Message, PathId, PathStatus, PolicyError, PolicySetFactory, PolicySpec, Side,
     StreamId, Time,
 };
+use tokio::sync::oneshot;
 
 pub(crate) use self::handle::Handle;
 pub use self::observer::{ConnectionObserver, ConnectionSample, ConnectionTotals, PathSample};
+pub use self::open_path::OpenPathError;
+pub(crate) use self::open_path::PathRequest;
 pub use self::path_events::PathEvents;
 pub(crate) use self::scheduler_requests::EndpointPolicies;
 pub use self::scheduler_requests::{MAX_SCHEDULER_REQUESTS, SchedulerAnswer, SchedulerRequestError};
@@ -298,6 +302,38 @@ impl Connection {
     pub fn set_path_status(&self, path: PathId, status: PathStatus) -> Result<(), PathError> {
         let now = self.shared().now();
         self.act(|state| state.core.set_path_status(now, path, status))
+    }
+
+    /// Opens one more path, from a local address (port zero: any) to one of the server. It carries data once it is validated
+    /// ([`PathEvent::Established`](crate::policy::PathEvent::Established)). If the address belongs to a link of the endpoint, the socket is bound to
+    /// that link, as for the path manager's own paths, and the link's budget counts.
+    ///
+    /// The path manager opens paths over the links that the endpoint was given ([`Links`](crate::Links)) and leaves others alone:
+    ///
+    /// ```no_run
+    /// # use hawser_net::{Connection, policy::PathStatus};
+    /// # async fn example(connection: Connection) -> Result<(), Box<dyn std::error::Error>> {
+    /// let path = connection.open_path("192.0.2.7:0".parse()?, connection.remote_address(), PathStatus::Backup).await?;
+    /// println!("{:?}", connection.path_stats(path));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`OpenPathError`]; only clients open paths, and only once the handshake is [confirmed](Connection::confirmed).
+    pub async fn open_path(
+        &self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        status: PathStatus,
+    ) -> Result<PathId, OpenPathError> {
+        let (answer, opened) = oneshot::channel();
+        self.act(|state| state.request_path(PathRequest { local, remote, status, answer }))?;
+        match opened.await {
+            Ok(result) => result,
+            // The worker drops requests of a connection that ends.
+            Err(_) => Err(self.closed().await.into()),
+        }
     }
 
     /// Abandons a path. If its link stays, the path manager opens another one after a while.

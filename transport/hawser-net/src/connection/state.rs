@@ -14,6 +14,7 @@ use hawser_policy::{
 };
 use rustc_hash::FxHashMap;
 
+use super::open_path::{MAX_PATH_REQUESTS, OpenPathError, PathRequest};
 use super::path_events::{PathEvents, PathNews};
 use super::scheduler_requests::{EndpointPolicies, SchedulerRequests};
 use crate::link_state::{LinkNews, LinkStates};
@@ -62,6 +63,8 @@ pub(crate) struct ConnectionState {
     /// What went over the links, if the manager wants to know.
     traffic: LinkTrafficMeter,
     actions: VecDeque<PathAction>,
+    /// Paths that the program asked for; at most [`MAX_PATH_REQUESTS`].
+    path_requests: VecDeque<PathRequest>,
     news: PathNews,
     /// Of the policies at both ends, for the application; at most [`MAX_POLICY_MESSAGES`].
     pub(crate) policy_messages: VecDeque<Message>,
@@ -168,6 +171,7 @@ impl ConnectionState {
             remotes: Vec::new(),
             traffic: LinkTrafficMeter::default(),
             actions: VecDeque::new(),
+            path_requests: VecDeque::new(),
             news: PathNews::default(),
             policy_messages: VecDeque::new(),
             policy_messages_missed: 0,
@@ -279,6 +283,7 @@ impl ConnectionState {
     pub(crate) fn end(&mut self, reason: ConnectionError, due: &mut Vec<Waker>) {
         self.outcome.get_or_insert(reason);
         self.manager = None;
+        self.path_requests.clear();
         self.news.end();
         self.wakers.release_all(due);
     }
@@ -400,6 +405,23 @@ impl ConnectionState {
     /// The next thing that the path manager wants done.
     pub(crate) fn next_path_action(&mut self) -> Option<PathAction> {
         self.actions.pop_front()
+    }
+
+    /// Leaves a request for a path to the worker.
+    pub(crate) fn request_path(&mut self, request: PathRequest) -> Result<(), OpenPathError> {
+        if let Some(reason) = &self.outcome {
+            return Err(reason.clone().into());
+        }
+        if self.path_requests.len() >= MAX_PATH_REQUESTS {
+            return Err(OpenPathError::TooMany);
+        }
+        self.path_requests.push_back(request);
+        Ok(())
+    }
+
+    /// The next path that the program asked for.
+    pub(crate) fn next_path_request(&mut self) -> Option<PathRequest> {
+        self.path_requests.pop_front()
     }
 
     /// Path events, beginning with the paths that are open.

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hawser_core::{Code, FourTuple};
-use hawser_policy::{AttachRequest, AttachResult, PathAction, PathId, Time};
+use hawser_policy::{AttachRequest, AttachResult, PathAction, PathId, PathStatus, Time};
 
 use super::{Worker, WorkerState, concrete};
-use crate::connection::ConnectionState;
+use crate::connection::{ConnectionState, OpenPathError, PathRequest};
 use crate::link_control::AttachAnswer;
 use crate::links::Candidate;
 use crate::socket::{Binding, Sharing};
@@ -20,6 +20,11 @@ impl Worker {
         connection: &mut ConnectionState,
         now: Time,
     ) {
+        while let Some(request) = connection.next_path_request() {
+            let result = self.open_requested(state, connection, now, &request);
+            // The program may have given up waiting.
+            let _ = request.answer.send(result);
+        }
         while let Some(action) = connection.next_path_action() {
             match action {
                 PathAction::Open { .. } => self.open(state, connection, now, &action),
@@ -52,31 +57,55 @@ impl Worker {
         let PathAction::Open { local, remote, link, status } = action else { return };
         let binding = match link {
             Some(link) => state.links.binding(*link, local.ip(), *remote),
-            None => Some(Binding {
-                address: *local,
-                device: None,
-                link: None,
-                report_errors: true,
-                sharing: Sharing::Alone,
-            }),
+            None => Some(of_no_link(*local)),
         };
         let Some(binding) = binding else { return };
-        let bound = concrete(binding, *remote).and_then(|binding| self.bind(state, binding));
-        let local = match bound {
-            Ok(local) => local,
-            Err(error) => {
-                tracing::debug!(%error, %local, "no socket for a new path");
-                return;
-            }
-        };
-        let tuple = FourTuple { local, remote: *remote };
-        match connection.core.open_path(now, tuple, *status, *link) {
-            Ok(id) => {
-                tracing::debug!(path = %id, ?tuple, "opening a path");
-                connection.tell_of_link(*link, &state.link_states, now);
-            }
-            Err(error) => tracing::debug!(%error, ?tuple, "a path was not opened yet"),
+        if let Err(error) = self.open_over(state, connection, now, binding, *remote, *status) {
+            tracing::debug!(%error, %local, "a path was not opened yet");
         }
+    }
+
+    /// Opens a path that the program asked for.
+    fn open_requested(
+        self: &Arc<Self>,
+        state: &mut WorkerState,
+        connection: &mut ConnectionState,
+        now: Time,
+        request: &PathRequest,
+    ) -> Result<PathId, OpenPathError> {
+        let (local, remote) = (request.local, request.remote);
+        let link = state.links.present().find(|link| link.addresses.contains(&local.ip()));
+        match (&self.cost_caps, link) {
+            (Some(caps), Some(link)) if caps.is_used_up(link, now) => {
+                return Err(OpenPathError::BudgetUsedUp(link.name.clone()));
+            }
+            (Some(_), None) if !remote.ip().is_loopback() => {
+                return Err(OpenPathError::UnknownLink(local.ip()));
+            }
+            _ => {}
+        }
+        let binding = link.and_then(|link| state.links.binding(link.id, local.ip(), remote));
+        let binding = Binding { address: local, ..binding.unwrap_or_else(|| of_no_link(local)) };
+        self.open_over(state, connection, now, binding, remote, request.status)
+    }
+
+    fn open_over(
+        self: &Arc<Self>,
+        state: &mut WorkerState,
+        connection: &mut ConnectionState,
+        now: Time,
+        binding: Binding,
+        remote: SocketAddr,
+        status: PathStatus,
+    ) -> Result<PathId, OpenPathError> {
+        let (local, link) = (binding.address, binding.link);
+        let bound = concrete(binding, remote).and_then(|binding| self.bind(state, binding));
+        let local = bound.map_err(|source| OpenPathError::Socket { local, source })?;
+        let tuple = FourTuple { local, remote };
+        let id = connection.core.open_path(now, tuple, status, link)?;
+        tracing::debug!(path = %id, ?tuple, "opening a path");
+        connection.tell_of_link(link, &state.link_states, now);
+        Ok(id)
     }
 
     /// The ways to reach `remote` over links that may be used now; the names of those whose budgets are used up. A way of which
@@ -153,4 +182,9 @@ impl Worker {
             }
         }
     }
+}
+
+/// A socket of which nobody knows the link.
+fn of_no_link(address: SocketAddr) -> Binding {
+    Binding { address, device: None, link: None, report_errors: true, sharing: Sharing::Alone }
 }
