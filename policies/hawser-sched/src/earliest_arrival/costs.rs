@@ -40,3 +40,23 @@ fn set<T: PartialEq>(list: &mut Vec<T>, item: T, metered: bool) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_paths_are_remembered_than_sixteen() {
+        let mut costs = Costs::default();
+        (0..100).for_each(|path| costs.on_notice(PathId(path), true));
+        let metered =
+            |costs: &Costs| (0..100).filter(|p| costs.is_metered(&PathView::new(PathId(*p)))).count();
+        assert_eq!(metered(&costs), MAX_METERED);
+        // One that goes, or costs nothing any more, makes room.
+        costs.forget(PathId(0));
+        costs.on_notice(PathId(1), false);
+        assert_eq!(metered(&costs), MAX_METERED - 2);
+        costs.on_notice(PathId(99), true);
+        assert!(costs.is_metered(&PathView::new(PathId(99))));
+    }
+}
