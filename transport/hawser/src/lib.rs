@@ -54,3 +54,8 @@ pub use hawser_policy::{
     AttachReport, AttachResult, Composition, LinkId, PathEvent, PathId, PathState, PathStatus, PolicyError,
     PolicyKind, PolicySpec, Rate, Registry,
 };
+
+/// The program of the project's README, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
