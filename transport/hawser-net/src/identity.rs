@@ -1,10 +1,15 @@
 //! A server's certificate and key.
 
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io;
+#[cfg(feature = "self-signed")]
+use std::io::Write;
+#[cfg(feature = "self-signed")]
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "self-signed")]
 use rcgen::PublicKeyData;
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -62,16 +67,18 @@ pub enum IdentityError {
 
 /// File names of a kept identity.
 const CERTIFICATE_FILE: &str = "certificate.pem";
+#[cfg(feature = "self-signed")]
 const KEY_FILE: &str = "key.pem";
 
 impl Identity {
     /// A fresh key and a certificate signed by itself, for these DNS names and IP addresses.
     ///
     /// ECDSA P-256, because browsers accept no Ed25519 certificates. The certificate does not expire: it is trusted
-    /// by its pin, and a pin has no date.
+    /// by its pin, and a pin has no date. With the feature `self-signed`.
     ///
     /// # Errors
     /// A name that can not stand in a certificate.
+    #[cfg(feature = "self-signed")]
     pub fn self_signed(names: &[&str]) -> Result<Self, IdentityError> {
         let (certificate, key) = generate(names)?;
         let key = PrivateKeyDer::try_from(key.serialize_der())
@@ -79,10 +86,11 @@ impl Identity {
         Ok(Identity { certificates: vec![certificate.der().clone()], key })
     }
 
-    /// The identity kept in `folder`; made and kept there the first time.
+    /// The identity kept in `folder`; made and kept there the first time. With the feature `self-signed`.
     ///
     /// # Errors
     /// See [`IdentityError`]. Nothing is overwritten.
+    #[cfg(feature = "self-signed")]
     pub fn load_or_create(folder: &Path, names: &[&str]) -> Result<Self, IdentityError> {
         let certificate_path = folder.join(CERTIFICATE_FILE);
         let key_path = folder.join(KEY_FILE);
@@ -148,7 +156,7 @@ impl Identity {
         Pin::of(first).map_err(|error| IdentityError::Certificate(error.to_string()))
     }
 
-    /// Where [`load_or_create`](Self::load_or_create) keeps the certificate in its folder.
+    /// Where `load_or_create` keeps the certificate in its folder.
     pub fn kept_certificate(folder: &Path) -> PathBuf {
         folder.join(CERTIFICATE_FILE)
     }
@@ -192,6 +200,7 @@ pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'stati
     if chain.is_empty() { Err(malformed(pem::Error::NoItemsFound)) } else { Ok(chain) }
 }
 
+#[cfg(feature = "self-signed")]
 fn generate(names: &[&str]) -> Result<(rcgen::Certificate, rcgen::KeyPair), IdentityError> {
     let failed = |error: rcgen::Error| IdentityError::Certificate(error.to_string());
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -214,6 +223,7 @@ fn is_readable_by_all(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o004 != 0)
 }
 
+#[cfg(feature = "self-signed")]
 fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), IdentityError> {
     let write = || {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
@@ -223,7 +233,7 @@ fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), IdentityError
     write().map_err(|source| IdentityError::Write { path: path.to_owned(), source })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "self-signed"))]
 mod tests {
     use super::*;
 

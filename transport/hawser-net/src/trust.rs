@@ -17,7 +17,7 @@ use crate::{ConfigError, Pin, Printable};
 /// How a client decides that a server is the one it wants.
 #[derive(Clone, Debug, Default)]
 pub enum Trust {
-    /// Certificates signed by an authority of this machine's store.
+    /// Certificates signed by an authority of this machine's store, which takes the feature `native-certs`.
     #[default]
     System,
     /// Certificates signed by one of these authorities.
@@ -58,6 +58,7 @@ impl Trust {
     }
 }
 
+#[cfg(feature = "native-certs")]
 fn system_roots() -> Result<RootCertStore, ConfigError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -67,6 +68,12 @@ fn system_roots() -> Result<RootCertStore, ConfigError> {
         return Err(ConfigError::NoSystemAuthorities { detail });
     }
     Ok(roots)
+}
+
+#[cfg(not(feature = "native-certs"))]
+fn system_roots() -> Result<RootCertStore, ConfigError> {
+    let detail = " that this program reads: it is built without the feature native-certs".to_owned();
+    Err(ConfigError::NoSystemAuthorities { detail })
 }
 
 fn web_pki(

@@ -44,7 +44,8 @@
 //! * `h3`: HTTP/3 over a connection, with the feature of that name.
 //!
 //! # Features
-//! `ring` (default) or `aws-lc-rs`: the cryptography; for `aws-lc-rs` alone, switch the default off. `h3`: HTTP/3. The command `hawser` is a crate of its own, `hawser-cli`.
+//! `ring` (default) or `aws-lc-rs`: the cryptography; for `aws-lc-rs` alone, switch the default off. `native-certs` (default): the authorities of this
+//! machine ([`Trust::System`]). `self-signed` (default): certificates that are made here (`Identity::self_signed`). `h3`: HTTP/3. The command `hawser` is a crate of its own, `hawser-cli`.
 
 pub use hawser_core::{QlogConnection, QlogFactory};
 #[cfg(feature = "h3")]
