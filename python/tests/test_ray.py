@@ -19,6 +19,8 @@ import hawser
 from test_run import two
 from test_sweep import rows
 
+# Clusters of this machine that live for seconds. Otherwise Ray wants a token as soon as one was ever made here. Read when it is imported.
+os.environ["RAY_AUTH_MODE"] = "disabled"
 ray = pytest.importorskip("ray")
 
 
@@ -80,12 +82,9 @@ def test_the_wheel_is_the_runtime_environment(tmp_path: Path, monkeypatch: pytes
         port = free.getsockname()[1]
     start = [python, "-m", "ray.scripts.scripts", "start", "--head", f"--port={port}", "--num-cpus=2"]
     start += ["--include-dashboard=false", "--object-store-memory=80000000", "--block", f"--temp-dir={short_folder()}"]
-    # A node without a token, as those of the other tests: it lives for seconds.
-    environment = os.environ | {"RAY_AUTH_MODE": "disabled"}
-    node = subprocess.Popen(start, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    node = subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         reachable(port)
-        monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
         monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
         with pytest.raises(ImportError, match="runtime_env"):
             hawser.sweep(small(), seeds=range(2), on="ray:auto")
