@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StringArray
 use arrow_schema::{DataType, Field};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList};
+use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::wrong;
 
@@ -48,6 +48,18 @@ impl Table {
             return Err(PyKeyError::new_err(format!("no column {name:?}: there are {known}")));
         };
         values(py, array)
+    }
+
+    /// A pandas data frame, by pyarrow. Each column is its own block, so that numbers without gaps stay where they are: they are read-only.
+    /// `pandas.DataFrame.from_arrow` gathers columns of one type in a block, and copies them for that.
+    ///
+    /// # Errors
+    /// `ImportError` without pandas or pyarrow.
+    fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let options = PyDict::new(slf.py());
+        options.set_item("split_blocks", true)?;
+        let table = slf.py().import("pyarrow")?.call_method1("table", (slf,))?;
+        table.call_method("to_pandas", (), Some(&options))
     }
 
     fn __len__(&self) -> usize {

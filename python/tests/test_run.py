@@ -62,6 +62,17 @@ def test_what_is_recorded_changes_nothing() -> None:
     assert len(full.qlog()) == 2 and all("\x1e" in text for text in full.qlog().values())
 
 
+def test_a_data_frame_has_the_numbers_of_the_run_where_they_are() -> None:
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    table = two().run(packets=True).packets
+    frame = table.to_pandas()
+    pandas.testing.assert_frame_equal(frame, pandas.DataFrame.from_arrow(table))
+    arrow = pyarrow.table(table)
+    for name in ("sent_ns", "at_ns", "port", "length"):
+        _, data = arrow.column(name).chunk(0).buffers()
+        assert frame[name].to_numpy().ctypes.data == data.address, f"{name} was copied"
+
+
 def test_tables_are_read_by_pandas_polars_and_duckdb() -> None:
     run = two().run(packets=True)
     polars = pytest.importorskip("polars")

@@ -19,14 +19,16 @@ def main(arguments: list[str] | None = None) -> int:
     command.add_argument("--out", "-o", required=True, help="folder, or an address that fsspec can write; one that is there is continued")
     command.add_argument("--on", help="ray, ray:auto or ray://HOST:PORT; default: the threads of this machine")
     command.add_argument("--workers", "-j", type=int, help="threads, or cores of the Ray that is started")
+    command.add_argument("--wheel", help="wheel of this package, for workers of Ray that lack it")
     command.add_argument("--json", action="store_true", help="print a line of JSON")
     for kind in KINDS:
         command.add_argument(f"--{kind}", metavar="SPEC", help=f"{kind} of all cells")
     options = parser.parse_args(arguments)
     policies = {kind: value for kind in KINDS if (value := getattr(options, kind)) is not None}
+    environment = {"py_modules": [options.wheel]} if options.wheel else None
     began = time.monotonic()
     try:
-        table = sweep(options.plan, on=options.on, out=options.out, workers=options.workers, **policies)
+        table = sweep(options.plan, on=options.on, out=options.out, workers=options.workers, runtime_env=environment, **policies)
     except KeyboardInterrupt:
         print("hawser: stopped; the same command goes on", file=sys.stderr)
         return 130

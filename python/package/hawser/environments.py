@@ -19,6 +19,7 @@
 
 Episodes end (``terminated``) when the flows of the scenario have done their work, or are ``truncated`` when its time is over. The end that sends the
 first flow of the scenario is controlled, on its first connection; everything else has its defaults. The same seed and actions give the same episode.
+``reset()`` draws the seed of the run and has it in ``info["run_seed"]``: ``Scenario.run(seed=...)`` with it is the same run with another policy.
 """
 
 from __future__ import annotations
@@ -81,6 +82,12 @@ def _scenario(scenario: Scenario | str | os.PathLike[str] | None, default: str) 
     return scenario or Scenario.from_toml(default)
 
 
+def run_seed(random: np.random.Generator) -> int:
+    """The seed of the next episode's run, drawn from an environment's random numbers (``gymnasium.utils.seeding.np_random(seed)[0]`` after
+    ``reset(seed=seed)``)."""
+    return int(random.integers(2**31))
+
+
 class SchedulerEnv(gymnasium.Env[np.ndarray, Any]):
     """A packet scheduler; see the module. ``scenario`` is one, or the path of a file."""
 
@@ -104,10 +111,10 @@ class SchedulerEnv(gymnasium.Env[np.ndarray, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
-        number = int(self.np_random.integers(2**31))
+        number = run_seed(self.np_random)
         self._course = _native.SchedulerCourse(self._scenario, number, self.paths, self._quantum)
         observation, _, _, _, now = self._course.first()
-        return observation, {"now": now}
+        return observation, {"now": now, "run_seed": number}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         if self._course is None:
@@ -134,10 +141,10 @@ class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
-        number = int(self.np_random.integers(2**31))
+        number = run_seed(self.np_random)
         self._course = _native.CongestionCourse(self._scenario, number)
         observation, _, _, _, now, path = self._course.first()
-        return observation, {"now": now, "path": path}
+        return observation, {"now": now, "path": path, "run_seed": number}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         if self._course is None:

@@ -15,10 +15,8 @@ def _columns(table: Any) -> dict[str, list[Any]]:
 def draw(run: Run, ax: Any, label: str | None) -> Any:
     """The goodput of all flows of a run, sample by sample. Returns the axes."""
     columns = _columns(run.flows)
-    # The end of a run may be a sample of its own at the time of another: of a flow the last one counts.
-    latest = dict(zip(zip(columns["time_ns"], columns["flow"], strict=True), columns["bytes"], strict=True))
     total: dict[int, int] = {}
-    for (time, _), received in latest.items():
+    for time, received in zip(columns["time_ns"], columns["bytes"], strict=True):
         total[time] = total.get(time, 0) + received
     times = sorted(total)
     if len(times) < 2:
@@ -28,9 +26,9 @@ def draw(run: Run, ax: Any, label: str | None) -> Any:
 
         ax = pyplot.figure(layout="constrained").add_subplot()
     steps = list(zip(times, times[1:], strict=False))
-    rates = [(total[after] - total[before]) * 8e3 / (after - before) for before, after in steps if after > before]
+    rates = [(total[after] - total[before]) * 8e3 / (after - before) for before, after in steps]
     flow = run.outcome["flows"][0]
-    ax.plot([after / 1e9 for before, after in steps if after > before], rates, label=label or flow["scheduler"])
+    ax.plot([after / 1e9 for after in times[1:]], rates, label=label or flow["scheduler"])
     ax.set(xlabel="time (s)", ylabel="goodput (Mbit/s)", title=run.outcome["scenario"])
     ax.legend()
     return ax

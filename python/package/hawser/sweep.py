@@ -42,6 +42,7 @@ def sweep(
     workers: int | None = None,
     on: str | None = None,
     out: str | os.PathLike[str] | None = None,
+    runtime_env: Mapping[str, Any] | None = None,
     **policies: Any,
 ) -> _native.Table:
     """Runs a plan file (docs/sweeps.md), or a scenario with every seed and every combination of what varies.
@@ -51,6 +52,8 @@ def sweep(
     ``workers`` are threads (default: one per core); a policy in Python runs in one of them at a time.
 
     ``on="ray"`` runs the cells as tasks of a Ray that is started here, ``on="ray://HOST:PORT"`` (or ``"ray:auto"``) of a cluster.
+    ``runtime_env`` is what Ray gives its workers for that: ``{"py_modules": ["hawser-...whl"]}`` brings this package to those that have
+    only what it depends on, ``{"pip": ["hawser-...whl"]}`` that, too.
     With a folder ``out`` (or an address that fsspec can write) every finished cell is kept there; the same call again runs
     the others, and at the end leaves ``flows.parquet`` if pyarrow is there.
 
@@ -66,7 +69,7 @@ def sweep(
     store = _Store(out, names, cells) if out is not None else None
     results: dict[int, str] = store.found() if store else {}
     left = [number for number in range(len(cells)) if number not in results]
-    runner = _runner(on, workers)
+    runner = _runner(on, workers, runtime_env)
     for number, outcome in runner(cells, left):
         results[number] = outcome
         if store:
@@ -173,13 +176,17 @@ def _run_cell(cell: _Cell, stop: _native.Stop | None = None) -> str:
 Runner = Callable[[list[_Cell], list[int]], Iterator[tuple[int, str]]]
 
 
-def _runner(on: str | None, workers: int | None) -> Runner:
+def _runner(on: str | None, workers: int | None, runtime_env: Mapping[str, Any] | None) -> Runner:
+    if runtime_env is not None and not isinstance(runtime_env, Mapping):
+        raise TypeError(f"runtime_env: expected a dictionary, as ray.init() takes it, found {runtime_env!r}")
     if on is None:
+        if runtime_env is not None:
+            raise ValueError('runtime_env: only Ray has one; expected on="ray" or an address with it')
         return lambda cells, left: _on_threads(cells, left, workers or os.cpu_count() or 1)
     if isinstance(on, str) and (on == "ray" or on.startswith("ray:")):
         from hawser.on_ray import on_ray
 
-        return lambda cells, left: on_ray(cells, left, on, workers)
+        return lambda cells, left: on_ray(cells, left, on, workers, dict(runtime_env) if runtime_env is not None else None)
     raise ValueError(f'on: expected None, "ray", "ray:auto" or "ray://HOST:PORT", found {on!r}')
 
 

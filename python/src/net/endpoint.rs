@@ -1,23 +1,16 @@
 //! Where connections begin.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-use hawser::{ClientConfig, Links, Pin};
+use hawser::{ClientConfig, Established, Links, Pin};
 use pyo3::prelude::*;
 use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
-use tokio::sync::{Mutex, mpsc};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::AbortHandle;
 
 use super::settings::{self, Client, Common, Server};
 use super::{Connection, Held, quietly, trouble};
 use crate::trouble::{Stop, Trouble};
 use crate::wrong;
-
-/// Handshakes with clients that go on at the same time; more wait in the endpoint.
-const MAX_HANDSHAKES: usize = 256;
-/// Connections that wait to be accepted.
-const MAX_WAITING: usize = 64;
 
 /// Opens connections, or accepts them.
 #[pyclass(module = "hawser._native", frozen, weakref)]
@@ -26,24 +19,24 @@ pub(crate) struct Endpoint {
     /// How a client connects.
     config: Option<ClientConfig>,
     /// Connections whose handshake is complete, of a server.
-    ready: Option<Arc<Mutex<mpsc::Receiver<hawser::Connection>>>>,
+    clients: Option<Established>,
     pin: Option<Pin>,
     /// What a policy in Python raised.
     trouble: Trouble,
-    _tasks: Tasks,
+    _watching: Watching,
 }
 
-/// Ends what goes on for an endpoint.
-struct Tasks(Vec<AbortHandle>);
+/// Ends when its endpoint is dropped.
+struct Watching(AbortHandle);
 
-impl Drop for Tasks {
+impl Drop for Watching {
     fn drop(&mut self) {
-        self.0.iter().for_each(AbortHandle::abort);
+        self.0.abort();
     }
 }
 
 /// Closes an endpoint when a policy in Python fails, which would otherwise be silence.
-fn watch(endpoint: &hawser::Endpoint, policies: Trouble) -> AbortHandle {
+fn watch(endpoint: &hawser::Endpoint, policies: Trouble) -> Watching {
     let endpoint = endpoint.downgrade();
     let watching = async move {
         policies.noted().await;
@@ -51,7 +44,7 @@ fn watch(endpoint: &hawser::Endpoint, policies: Trouble) -> AbortHandle {
             endpoint.close(0, b"a policy failed");
         }
     };
-    get_runtime().spawn(watching).abort_handle()
+    Watching(get_runtime().spawn(watching).abort_handle())
 }
 
 #[pymethods]
@@ -71,9 +64,9 @@ impl Endpoint {
             let _inside = get_runtime().enter();
             hawser::Endpoint::client(config.clone(), links).map_err(trouble::endpoint)
         })?;
-        let _tasks = Tasks(vec![watch(&endpoint, trouble.clone())]);
+        let _watching = watch(&endpoint, trouble.clone());
         let endpoint = Held::new(endpoint);
-        Ok(Endpoint { endpoint, config: Some(config), ready: None, pin: None, trouble, _tasks })
+        Ok(Endpoint { endpoint, config: Some(config), clients: None, pin: None, trouble, _watching })
     }
 
     /// One that accepts at this address.
@@ -85,20 +78,20 @@ impl Endpoint {
         let address = parse(address)?;
         let trouble = Trouble::default();
         let (config, pin) = settings::server(common, server, &trouble)?;
-        let (sender, receiver) = mpsc::channel(MAX_WAITING);
-        let endpoint = py.detach(|| {
+        let (endpoint, clients) = py.detach(|| {
             let _inside = get_runtime().enter();
-            hawser::Endpoint::server(config, address).map_err(trouble::endpoint)
+            let endpoint = hawser::Endpoint::server(config, address).map_err(trouble::endpoint)?;
+            let clients = endpoint.established();
+            Ok::<_, PyErr>((endpoint, clients))
         })?;
-        let taker = get_runtime().spawn(take(endpoint.clone(), sender)).abort_handle();
-        let _tasks = Tasks(vec![taker, watch(&endpoint, trouble.clone())]);
+        let _watching = watch(&endpoint, trouble.clone());
         Ok(Endpoint {
             endpoint: Held::new(endpoint),
             config: None,
-            ready: Some(Arc::new(Mutex::new(receiver))),
+            clients: Some(clients),
             pin: Some(pin),
             trouble,
-            _tasks,
+            _watching,
         })
     }
 
@@ -129,12 +122,13 @@ impl Endpoint {
 
     /// Awaits the next client whose handshake is complete; `None` once the endpoint is closed.
     fn accept<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let ready = self.ready.clone().ok_or_else(|| wrong("a client's endpoint accepts nobody"))?;
+        let clients = self.clients.as_ref().ok_or_else(|| wrong("a client's endpoint accepts nobody"))?;
+        let next = clients.next();
         let trouble = self.trouble.clone();
-        future_into_py(py, async move {
-            let next = ready.lock().await.recv().await;
-            Ok(next.map(|connection| Connection::new(connection, trouble)))
-        })
+        future_into_py(
+            py,
+            async move { Ok(next.await.map(|connection| Connection::new(connection, trouble))) },
+        )
     }
 
     /// Where connections are accepted, with real ports.
@@ -177,24 +171,4 @@ fn parse(address: &str) -> PyResult<SocketAddr> {
     address.parse().map_err(|_| {
         wrong(format!("{address:?} is no address with a port, such as 192.0.2.1:4433 or [::1]:4433"))
     })
-}
-
-/// Shakes hands with clients, several at a time, until the endpoint is closed.
-async fn take(endpoint: hawser::Endpoint, ready: mpsc::Sender<hawser::Connection>) {
-    let mut handshakes = JoinSet::new();
-    loop {
-        tokio::select! {
-            incoming = endpoint.accept(), if handshakes.len() < MAX_HANDSHAKES => {
-                let Some(incoming) = incoming else { return };
-                let ready = ready.clone();
-                handshakes.spawn(async move {
-                    // A client that races its links gives up all attempts but one.
-                    if let Ok(connection) = incoming.await {
-                        let _ = ready.send(connection).await;
-                    }
-                });
-            }
-            Some(_) = handshakes.join_next() => {}
-        }
-    }
 }

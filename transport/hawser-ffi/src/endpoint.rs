@@ -2,22 +2,14 @@
 
 use std::ffi::c_char;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-use hawser::{Connection, Endpoint, Pin};
-use tokio::sync::{Mutex, mpsc};
-use tokio::task::{AbortHandle, JoinSet};
+use hawser::{Endpoint, Established, Pin};
 
 use crate::config::HawserConfig;
 use crate::connection::HawserConnection;
 use crate::engine::Engine;
 use crate::pointer::{data, free, give, handle, put_text, text};
 use crate::result::{Failure, HawserResult, checked, guard};
-
-/// Handshakes with clients that go on at the same time; more wait in the endpoint.
-const MAX_HANDSHAKES: usize = 256;
-/// Connections that wait for `hawser_endpoint_accept`.
-const MAX_WAITING: usize = 64;
 
 /// Opens connections over the links of this host, or accepts them. It has one thread.
 #[derive(Debug)]
@@ -31,36 +23,7 @@ pub struct HawserEndpoint {
 #[derive(Debug)]
 struct Server {
     pin: Pin,
-    ready: Arc<Mutex<mpsc::Receiver<Connection>>>,
-    taker: AbortHandle,
-}
-
-impl Drop for HawserEndpoint {
-    fn drop(&mut self) {
-        if let Some(server) = &self.server {
-            server.taker.abort();
-        }
-    }
-}
-
-/// Shakes hands with clients, several at a time, until the endpoint is closed.
-async fn take(endpoint: Endpoint, ready: mpsc::Sender<Connection>) {
-    let mut handshakes = JoinSet::new();
-    loop {
-        tokio::select! {
-            incoming = endpoint.accept(), if handshakes.len() < MAX_HANDSHAKES => {
-                let Some(incoming) = incoming else { return };
-                let ready = ready.clone();
-                handshakes.spawn(async move {
-                    // A client that races its links gives up all attempts but one.
-                    if let Ok(connection) = incoming.await {
-                        let _ = ready.send(connection).await;
-                    }
-                });
-            }
-            Some(_) = handshakes.join_next() => {}
-        }
-    }
+    clients: Established,
 }
 
 fn bind_error(error: impl std::fmt::Display) -> Failure {
@@ -99,13 +62,13 @@ pub unsafe extern "C" fn hawser_endpoint_server(
         // SAFETY: the contract of the crate.
         let (config, pin) = unsafe { handle(config, "config")? }.server()?;
         let engine = Engine::start()?;
-        let bound = {
+        let (bound, clients) = {
             let _inside = engine.runtime().enter();
-            Endpoint::server(config, address).map_err(bind_error)?
+            let bound = Endpoint::server(config, address).map_err(bind_error)?;
+            let clients = bound.established();
+            (bound, clients)
         };
-        let (sender, receiver) = mpsc::channel(MAX_WAITING);
-        let taker = engine.runtime().spawn(take(bound.clone(), sender)).abort_handle();
-        let server = Some(Server { pin, ready: Arc::new(Mutex::new(receiver)), taker });
+        let server = Some(Server { pin, clients });
         // SAFETY: the contract of the crate.
         unsafe { give(endpoint, HawserEndpoint { endpoint: bound, server, engine }) }
     })
@@ -191,11 +154,10 @@ pub unsafe extern "C" fn hawser_endpoint_accept(
     guard(|| {
         // SAFETY: the contract of the crate.
         let endpoint = unsafe { handle(endpoint, "endpoint")? };
-        let ready = server_of(endpoint)?.ready.clone();
+        let clients = &server_of(endpoint)?.clients;
         let next = async {
-            let mut ready = ready.lock().await;
             loop {
-                match ready.recv().await {
+                match clients.next().await {
                     Some(lost) if lost.close_reason().is_some() => {}
                     next => return next,
                 }

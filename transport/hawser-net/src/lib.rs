@@ -89,7 +89,7 @@ pub use connection::{
     Connection, ConnectionObserver, ConnectionSample, ConnectionTotals, DatagramError, ExportError,
     MAX_SCHEDULER_REQUESTS, OpenPathError, PathEvents, PathSample, SchedulerAnswer, SchedulerRequestError,
 };
-pub use endpoint::{Endpoint, EndpointBuilder, WeakEndpoint};
+pub use endpoint::{Endpoint, EndpointBuilder, Established, WeakEndpoint};
 pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::crypto::{SessionStore, default_provider};
 pub use hawser_core::quic_lb;

@@ -22,6 +22,24 @@ async fn an_echo_over_one_path() {
     assert_eq!(send.stopped().await, Ok(None));
 }
 
+#[tokio::test]
+async fn clients_are_established_until_the_endpoint_is_closed_or_nobody_wants_them() {
+    let (server, pin) = server();
+    let established = server.established();
+    for _ in 0..2 {
+        let connection =
+            client(pin, links(&["127.0.0.1"])).connect(address_of(&server), "localhost").await.unwrap();
+        let accepted = established.next().await.unwrap();
+        assert_eq!(accepted.application_protocol(), connection.application_protocol());
+    }
+    let pending = established.next();
+    drop(established);
+    assert!(pending.await.is_none(), "nobody wants one any more");
+    let again = server.established();
+    server.close(0, b"");
+    assert!(again.next().await.is_none(), "closed");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_transfer_arrives_whole_in_both_directions() {
     let (server, pin) = server();

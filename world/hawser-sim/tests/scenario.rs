@@ -1,12 +1,13 @@
 //! Scenario files, run as `hawser sim run` runs them.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use hawser_policy::{
     Assignment, Commands, Decision, Event, Interests, PathId, Scheduler, SchedulerInit, SendView, Time,
 };
 use hawser_scenario::{Direction, Scenario};
-use hawser_sim::run::{End, LinkOutcome, NoRecorder, Options, Outcome, Recorder, Simulation};
+use hawser_sim::run::{End, FlowSample, LinkOutcome, NoRecorder, Options, Outcome, Recorder, Simulation};
 
 use crate::common::registry;
 
@@ -55,6 +56,47 @@ fn a_recorder_ends_a_run_where_it_has_enough() {
     let outcome = simulation.expect("it can be simulated").run(&mut Impatient(100));
     assert_eq!(outcome.end, End::Stopped);
     assert!(outcome.events < 100 && outcome.simulated_seconds < 4.0, "{outcome:?}");
+}
+
+/// Times of samples, and what the flow had received then.
+struct Course {
+    interval: Duration,
+    samples: Vec<(Time, u64)>,
+}
+
+impl Recorder for Course {
+    fn sample_interval(&self) -> Option<Duration> {
+        Some(self.interval)
+    }
+
+    fn flow(&mut self, sample: &FlowSample<'_>) {
+        self.samples.push((sample.at, sample.bytes));
+    }
+}
+
+fn course(text: &str, interval: Duration) -> (Outcome, Vec<(Time, u64)>) {
+    let mut course = Course { interval, samples: Vec::new() };
+    let simulation = Simulation::new(&scenario(text), &registry(), Options::default());
+    let outcome = simulation.expect("it can be simulated").run(&mut course);
+    (outcome, course.samples)
+}
+
+#[test]
+fn the_end_of_a_run_is_sampled_once_also_at_the_time_of_a_sample() {
+    let (outcome, samples) = course(TWO, Duration::from_millis(100));
+    assert_eq!(outcome.end, End::Duration);
+    let times: Vec<u64> = samples.iter().map(|(at, _)| at.as_nanos() / 1_000_000).collect();
+    assert_eq!(times, (0..=40).map(|step| step * 100).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_last_sample_has_everything_when_the_work_is_done_at_its_time() {
+    let text = format!("{TWO}[[flow]]\nname = \"main\"\nkind = \"bulk\"\nsize = \"1 MB\"\n");
+    let (_, samples) = course(&text, Duration::from_secs(10));
+    let end = samples.last().expect("the end").0;
+    let (outcome, samples) = course(&text, end.since(Time::ZERO));
+    assert_eq!(outcome.end, End::Finished);
+    assert_eq!(samples, [(Time::ZERO, 0), (end, 1_000_000)]);
 }
 
 /// When a link was told of, which, and with how many forecasts.

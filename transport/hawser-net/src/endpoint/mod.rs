@@ -1,6 +1,7 @@
 //! The endpoint as the application holds it.
 
 mod builder;
+mod established;
 
 use std::fmt;
 use std::future::poll_fn;
@@ -16,6 +17,7 @@ use hawser_policy::{LinkId, LinkInfo, LinkState, Time};
 use tokio::sync::watch;
 
 pub use self::builder::EndpointBuilder;
+pub use self::established::Established;
 use crate::connect::Start;
 use crate::connection::{ConnectionObserver, ConnectionTotals};
 use crate::links::{LinkUse, LinkUseError, Links};

@@ -9,7 +9,8 @@ use hawser_scenario::Direction;
 
 /// Takes records as they come, in the order of time; keeps what it likes.
 pub trait Recorder {
-    /// Time between two samples; `None`: none are taken.
+    /// Time between two samples, the first at the start; `None`: none are taken. A sample has everything that happened until its time, that
+    /// time included. The end of the run is the last one.
     fn sample_interval(&self) -> Option<Duration> {
         None
     }

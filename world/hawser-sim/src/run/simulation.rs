@@ -72,16 +72,17 @@ impl Simulation {
                 break End::Stopped;
             }
             let Some(next) = self.parts.engine.next_event() else { break End::Quiet };
-            while let Some(at) = next_sample.filter(|at| *at <= next.min(limit)) {
+            if next <= limit && self.parts.engine.counters().events >= self.scenario.limits.events {
+                break End::Events;
+            }
+            // A sample has everything of its time, so the next event is later. The end takes its own, also where one is due.
+            while let Some(at) = next_sample.filter(|at| *at < next.min(limit)) {
                 self.sample(at, recorder);
                 next_sample = interval.map(|interval| at + interval);
             }
             if next > limit {
                 self.parts.engine.skip_to(limit);
                 break End::Duration;
-            }
-            if self.parts.engine.counters().events >= self.scenario.limits.events {
-                break End::Events;
             }
             while let Some((_, link)) = self.rebindings.pop_if(|(at, _)| *at <= next) {
                 self.rebind(link);
