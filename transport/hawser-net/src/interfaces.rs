@@ -180,13 +180,15 @@ async fn enumerate(handle: &Handle) -> Result<Vec<Interface>, rtnetlink::Error> 
             interfaces.insert(interface.index, interface);
         }
     }
-    let mut addresses = pin!(handle.address().get().execute());
-    while let Some(message) = addresses.try_next().await? {
+    let mut addresses: Vec<AddressMessage> = handle.address().get().execute().try_collect().await?;
+    // The kernel lists those of a narrow scope first, from which it sends nothing unless a program asks for them.
+    addresses.sort_by_key(|message| u8::from(message.header.scope));
+    for message in &addresses {
         if let (Some(interface), Some(address)) =
-            (interfaces.get_mut(&message.header.index), usable_address(&message))
+            (interfaces.get_mut(&message.header.index), usable_address(message))
         {
             interface.addresses.push(address);
-            interface.networks.extend(network_of(&message));
+            interface.networks.extend(network_of(message));
         }
     }
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
