@@ -39,7 +39,7 @@ pub(super) struct FarEnd {
 enum Payloads {
     /// A socket that hears this end only, and room for a payload.
     Socket(Arc<UdpSocket>, Vec<u8>),
-    /// Whoever reads a socket that all hosts of a port send to.
+    /// Who reads a socket that all hosts of a port send to.
     Queue(mpsc::Receiver<Bytes>),
 }
 

@@ -29,7 +29,7 @@ pub(super) fn send(socket: &UdpSocket, dscp: u8, message: &Transmit<'_>) -> io::
         Err((Some(Errno::EIO | Errno::EINVAL), _)) => {
             message.contents.chunks(size).try_for_each(|contents| {
                 let one = Transmit { contents, segment_size: None, ..message.clone() };
-                // The others are lost as any packet may be: whoever sends them again would send the first ones twice.
+                // The others are lost as any packet may be: the caller, who would send them again, would send the first ones twice.
                 match send_once(socket, dscp, &one) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
                     sent => sent,

@@ -24,7 +24,7 @@ into() {
 }
 programs 'at first'
 
-# Through the local proxy, as whoever has no root.
+# Through the local proxy, as somebody without root does.
 "$HAWSER" -q proxy --json --pin "$(pin)" --key-file key --listen 127.0.0.1:1080 "$HAWSER_SERVER_ADDR:4435" >proxy 2>proxy-said & proxy=$!
 trap 'kill $proxy $tunnel 2>/dev/null' EXIT
 for _ in $(seq 200); do [ -s proxy ] && break; sleep 0.05; done
