@@ -43,4 +43,7 @@ while True:
     data, control, _, peer = echo.recvmsg(65536, 100)
     # Service and congestion bits are those of the question.
     bits = [(level, kind, value[:1]) for level, kind, value in control if kind == socket.IP_TOS]
-    echo.sendmsg([peer[0].encode() if data == b"who" else data], bits, 0, peer)
+    try:
+        echo.sendmsg([peer[0].encode() if data == b"who" else data], bits, 0, peer)
+    except OSError:  # no route to who asks
+        pass

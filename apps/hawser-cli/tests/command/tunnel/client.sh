@@ -1,16 +1,16 @@
 # A host with two links, of which all traffic goes through a tunnel while the steps run.
 cd "$WORK"
-RESOLV=${RESOLV:-resolv.conf}
+RESOLV=${RESOLV:-resolv.conf} RUN=run RESOLVER=198.51.100.2
 fail() { echo "failed: $1"; exit 1; }
 pin() { sed 's/.*"pin":"\([^"]*\)".*/\1/' hello; }
 again() {
-    "$HAWSER" -q tunnel --json --pin "$(pin)" --key-file key --run run --resolv-conf "$RESOLV" --dns 198.51.100.2 "$@" \
+    "$HAWSER" -q tunnel --json --pin "$(pin)" --key-file key --run "$RUN" --resolv-conf "$RESOLV" --dns "$RESOLVER" "$@" \
         "$HAWSER_SERVER_ADDR:4435"
 }
 start() {
     rm -f tunnel
     # Not a function: the number is to be that of the process.
-    "$HAWSER" -q tunnel --json --pin "$(pin)" --key-file key --run run --resolv-conf "$RESOLV" --dns 198.51.100.2 "$@" \
+    "$HAWSER" -q tunnel --json --pin "$(pin)" --key-file key --run "$RUN" --resolv-conf "$RESOLV" --dns "$RESOLVER" "$@" \
         "$HAWSER_SERVER_ADDR:4435" >tunnel 2>said & tunnel=$!
     for _ in $(seq 200); do [ -s tunnel ] && return; sleep 0.05; done
     fail 'no tunnel'

@@ -15,7 +15,7 @@ def answer(question):
     while question[at]:
         labels.append(question[at + 1 : at + 1 + question[at]].decode())
         at += question[at] + 1
-    name = ".".join(labels)
+    name = ".".join(labels).lower()
     is_known = ONLY is None or name == ONLY or name.endswith("." + ONLY)
     # A only: of AAAA there are none.
     has = is_known and question[end - 4 : end - 2] == b"\0\1"

@@ -24,7 +24,8 @@ queue = { discipline = 'step-marking', limit = '100 ms', threshold = '1 ms' }
 /// Resolvers next to the gateway, and beyond it.
 const RESOLVERS: &str = "
 python3 dns.py \"$HAWSER_SERVER_ADDR\" 10.99.0.1 & near_dns=$!
-inside python3 dns.py 198.51.100.2 198.51.100.2 chosen.test & far_dns=$!
+inside ip addr add 198.51.100.3/24 dev far0
+nsenter --net=/proc/$beyond/ns/net python3 dns.py 198.51.100.3 198.51.100.2 chosen.test & far_dns=$!
 trap 'kill $near_dns $far_dns $beyond $web $gateway 2>/dev/null' EXIT
 ";
 

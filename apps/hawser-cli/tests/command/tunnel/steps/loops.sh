@@ -1,5 +1,7 @@
 # A second tunnel in the first, whose files are elsewhere.
-again --run elsewhere --device hawser1 2>refused; [ $? -eq 1 ] || fail 'a second tunnel'
+RUN=elsewhere
+again --device hawser1 2>refused; [ $? -eq 1 ] || fail 'a second tunnel'
+RUN=run
 grep -q 'no tunnel in a tunnel: another one runs' refused || { cat refused; fail 'it says why'; }
 python3 -c '
 from tools import *
