@@ -137,7 +137,11 @@ pub async fn interface_news() -> io::Result<mpsc::Receiver<InterfaceNews>> {
         MulticastGroup::Ipv4Route,
         MulticastGroup::Ipv6Route,
     ];
-    let (connection, handle, mut messages) = rtnetlink::new_multicast_connection(&groups)?;
+    // Questions go over a socket of their own: news of a change has the number of the request that made it, and would be taken for the
+    // answer to the question that has the same number here.
+    let (connection, _news, mut messages) = rtnetlink::new_multicast_connection(&groups)?;
+    tokio::spawn(connection);
+    let (connection, handle, _) = rtnetlink::new_connection()?;
     tokio::spawn(connection);
     let mut noticed = Instant::now();
     let mut current = Arc::new(enumerate(&handle).await.map_err(io::Error::other)?);
