@@ -13,7 +13,7 @@ ip link set near0 up
 inside ip addr add 198.51.100.2/24 dev far0
 inside ip link set far0 up
 nsenter --net=/proc/$beyond/ns/net python3 beyond.py & web=$!
-inside python3 -c '
+python3 -c '
 import socket, time
 for _ in range(200):
     try:
