@@ -134,6 +134,9 @@ soak-tunnel: setup ## an hour of mixed traffic through `hawser tunnel` while its
 	$(CARGO) build --locked --release -p hawser-cli
 	@scripts/tunnel-soak "$${CARGO_TARGET_DIR:-target}/release/hawser" --seconds $${SECONDS_IN_ALL:-3600}
 
+check-tunnel: setup ## set-ups of docs/tunnel.md, everyday programs, complaints, marks, split, loops through `hawser tunnel` (as root)
+	$(CARGO) test --locked -p hawser-cli --test command -- tunnel:: --test-threads 1
+
 interop-tunnel: setup ## `hawser tunnel` and `hawser gateway` with connect-ip-go at the other end (interop/masque; as root)
 	$(CARGO) build --locked --release -p hawser-cli
 	interop/masque/run --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser"

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use clap::{Args, Command, Subcommand};
 use hawser_tunnel::client::{Tunnel, TunnelConfig, TunnelError};
 use hawser_tunnel::host::netlink::Netlink;
+use hawser_tunnel::host::split::{Cgroup, Split};
 use hawser_tunnel::host::state::{State, StateError};
 use ipnet::IpNet;
 
@@ -34,6 +35,7 @@ Examples:
   hawser tunnel --dns 9.9.9.9 --kill-switch ...
   hawser tunnel --lan br0 --dns 9.9.9.9 ...                      and the hosts behind this machine
   hawser tunnel --route 192.168.7.0/24 ...                       the office, and nothing else
+  hawser tunnel --domain example.org --user backup ...           a domain, a user, and nothing else
   hawser tunnel check --config tunnel.toml                       what would change, and what is missing
   hawser tunnel --cleanup                                        after a crash";
 
@@ -73,6 +75,17 @@ pub(crate) struct Choices {
     /// Send these addresses through the tunnel and no others; repeat for more
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     route: Vec<IpNet>,
+    /// Send what this name, and those below it, stand for through the tunnel, and nothing else; repeat for more. The machine's programs then ask
+    /// Hawser for names
+    #[arg(long, value_name = "NAME", value_parser = domain)]
+    domain: Vec<String>,
+    /// Send all that programs of this user send through the tunnel, and nothing else; repeat for more
+    #[arg(long, value_name = "NAME|UID", value_parser = user)]
+    user: Vec<u32>,
+    /// Send all that programs in this control group, such as system.slice/rtorrent.service, send through the tunnel, and nothing else; repeat
+    /// for more
+    #[arg(long, value_name = "PATH")]
+    cgroup: Vec<PathBuf>,
     /// Look names up at these resolvers, through the tunnel; repeat for more. Default: those that the gateway names, else those of
     /// the machine
     #[arg(long, value_name = "ADDRESS")]
@@ -124,7 +137,13 @@ pub(crate) async fn run(
         gateway.close().await;
         return Err(Failure::new(Exit::Failure, NO_PACKETS));
     }
-    let config = configuration(&arguments.choices, &gateway);
+    let config = match configuration(&arguments.choices, &gateway) {
+        Ok(config) => config,
+        Err(failure) => {
+            gateway.close().await;
+            return Err(failure);
+        }
+    };
     let started = Tunnel::start(gateway.client.clone(), config.clone(), say(output)).await;
     let tunnel = match started {
         Ok(tunnel) => tunnel,
@@ -164,13 +183,78 @@ fn resolvers(choices: &Choices, gateway: &Gateway) -> Vec<IpAddr> {
     match (choices.no_dns, choices.dns.is_empty()) {
         (true, _) => Vec::new(),
         (false, false) => choices.dns.clone(),
-        // With some routes only, names are looked up as before.
-        (false, true) if choices.route.is_empty() => gateway.hello.dns.clone(),
+        // With some of the traffic only, names are looked up as before.
+        (false, true) if choices.is_everything() || !choices.domain.is_empty() => gateway.hello.dns.clone(),
         (false, true) => Vec::new(),
     }
 }
 
-fn configuration(choices: &Choices, gateway: &Gateway) -> TunnelConfig {
+impl Choices {
+    /// Whether all traffic is to go through the tunnel.
+    fn is_everything(&self) -> bool {
+        self.route.is_empty() && self.domain.is_empty() && self.user.is_empty() && self.cgroup.is_empty()
+    }
+
+    /// What is to go through it.
+    ///
+    /// # Errors
+    /// When there is no such control group.
+    fn split(&self) -> Result<Split, Failure> {
+        let group = |path: &PathBuf| {
+            Cgroup::find(path)
+                .map_err(|error| Failure::usage(format!("--cgroup {}: {error}", path.display())))
+        };
+        let cgroups = self.cgroup.iter().map(group).collect::<Result<_, _>>()?;
+        Ok(Split {
+            routes: self.route.clone(),
+            domains: self.domain.clone(),
+            users: self.user.clone(),
+            cgroups,
+        })
+    }
+
+    /// In words.
+    fn described(&self) -> String {
+        if self.is_everything() {
+            return "all traffic".to_owned();
+        }
+        let parts = [
+            self.route.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            self.domain.clone(),
+            self.user.iter().map(|user| format!("what user {user} sends")).collect(),
+            self.cgroup.iter().map(|path| format!("what {} sends", path.display())).collect(),
+        ];
+        parts.concat().join(", ")
+    }
+}
+
+/// Reads a name of a domain.
+fn domain(text: &str) -> Result<String, String> {
+    let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    };
+    if name.len() > 253 || !name.split('.').all(is_label) {
+        return Err("expected a name such as example.org (names with other letters in their form with xn--)"
+            .to_owned());
+    }
+    Ok(name)
+}
+
+/// Reads a user: by name, or by number.
+fn user(text: &str) -> Result<u32, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    match nix::unistd::User::from_name(text) {
+        Ok(Some(user)) => Ok(user.uid.as_raw()),
+        Ok(None) => Err("this machine has no such user".to_owned()),
+        Err(error) => Err(format!("cannot look the user up: {error}")),
+    }
+}
+
+fn configuration(choices: &Choices, gateway: &Gateway) -> Result<TunnelConfig, Failure> {
     let tunnels = usize::try_from(gateway.hello.tunnels).unwrap_or(MOST_CONNECTIONS);
     // One is that of the packets, and a user may run other commands.
     let connections = match tunnels {
@@ -179,9 +263,9 @@ fn configuration(choices: &Choices, gateway: &Gateway) -> TunnelConfig {
         0 => MOST_CONNECTIONS,
         tunnels => (tunnels * 7 / 8).clamp(1, MOST_CONNECTIONS),
     };
-    TunnelConfig {
+    Ok(TunnelConfig {
         device: choices.device.clone(),
-        routes: choices.route.clone(),
+        split: choices.split()?,
         direct: gateway.addresses(),
         dns: resolvers(choices, gateway),
         resolv: choices.resolv_conf.clone(),
@@ -189,7 +273,7 @@ fn configuration(choices: &Choices, gateway: &Gateway) -> TunnelConfig {
         lan: choices.lan.clone(),
         state: choices.run.join(STATE_FILE),
         connections,
-    }
+    })
 }
 
 /// Says what the machine is in the tunnel, and what goes through it.
@@ -214,13 +298,9 @@ fn announce(
     for what in &tunnel.undone {
         output.remark(format_args!("left behind by a tunnel before: {what}"));
     }
-    let what = if config.routes.is_empty() {
-        "all traffic".to_owned()
-    } else {
-        config.routes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-    };
+    let what = arguments.choices.described();
     output.remark(format_args!("{what} goes through {} as {}", gateway.address, addresses.join(" and ")));
-    if config.routes.is_empty() && config.dns.is_empty() && !arguments.choices.no_dns {
+    if arguments.choices.is_everything() && config.dns.is_empty() && !arguments.choices.no_dns {
         output.remark(
             "names are looked up at the machine's own resolvers, which may be on a link: --dns ADDRESS has them looked up through the \
              tunnel",

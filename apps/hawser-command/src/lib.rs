@@ -6,6 +6,7 @@ pub mod address;
 pub mod caps;
 pub mod control;
 pub mod digest;
+pub mod dscp;
 pub mod environment;
 pub mod exit;
 pub mod hangup;

@@ -204,6 +204,10 @@ pub struct ClientOptions {
     /// from its first packet, and the count restarts with the command. Repeat for more links
     #[arg(long, value_name = "LINK=BYTES/PERIOD")]
     cap: Vec<LinkCap>,
+    /// Mark all packets with this codepoint of differentiated services, whatever they carry: EF, CS0 to CS7, AF11 to AF43, or a number
+    /// from 0 to 63
+    #[arg(long, value_name = "DSCP", default_value = "0", value_parser = crate::dscp::dscp)]
+    dscp: u8,
     /// Tell policies what this file, FIFO or Unix socket says of the links: JSON lines, see docs/links.md
     #[arg(long, value_name = "FILE")]
     link_state: Option<PathBuf>,
@@ -247,6 +251,8 @@ pub struct ClientSetup {
     pub metered: Vec<LinkSelector>,
     /// What some of them may carry.
     pub caps: Option<Caps>,
+    /// Codepoint of differentiated services of all packets, 0 to 63.
+    pub dscp: u8,
     /// The scheduler that was chosen, if one was; the server is asked for it as well where it is the one that sends.
     pub scheduler: Option<PolicySpec>,
     /// For policies that are chosen by name.
@@ -308,6 +314,7 @@ impl ClientOptions {
             links: self.links(),
             metered: self.metered.iter().chain(self.cap.iter().map(LinkCap::link)).cloned().collect(),
             caps: Caps::start(&self.cap, output)?,
+            dscp: self.dscp,
             scheduler: self.transport.policies.scheduler(registry)?,
             registry: registry.clone(),
             link_state: self.link_state.clone(),

@@ -115,7 +115,8 @@ impl Session {
         let started = Instant::now();
         let ClientSetup { config, links, metered, registry, link_state, .. } = client;
         let builder = Endpoint::builder().client(config.clone()).links(links.clone());
-        let mut builder = builder.policies(registry.clone()).metered(metered.iter().cloned());
+        let mut builder =
+            builder.policies(registry.clone()).metered(metered.iter().cloned()).dscp(client.dscp);
         if let Some(path) = link_state {
             builder = builder.link_observer(LinkStateFile::new(path));
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 use h3::quic::StreamId;
-use hawser_h3::{DatagramError, Datagrams};
+use hawser_h3::{DatagramError, Datagrams, HttpDatagram};
 use hawser_net::policy::DatagramInfo;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -20,7 +20,7 @@ pub(crate) type Dropped = Box<dyn Fn(&Bytes) + Send + Sync>;
 /// Where the datagrams of a tunnel wait.
 #[derive(Clone)]
 struct Queue {
-    sender: mpsc::Sender<Bytes>,
+    sender: mpsc::Sender<HttpDatagram>,
     dropped: Arc<Dropped>,
 }
 
@@ -44,21 +44,21 @@ impl Flows {
         let flows = Arc::new(Flows { datagrams: datagrams.clone(), queues: Mutex::default() });
         let weak = Arc::downgrade(&flows);
         tokio::spawn(async move {
-            while let Ok((stream, datagram)) = datagrams.receive().await {
+            while let Ok(datagram) = datagrams.receive().await {
                 let Some(flows) = Weak::upgrade(&weak) else { return };
-                flows.deliver(stream, datagram);
+                flows.deliver(datagram);
             }
         });
         flows
     }
 
     /// A datagram of a stream that nobody knows is of one that has ended, or not begun (RFC 9297 section 2.1): it is dropped.
-    fn deliver(&self, stream: u64, datagram: Bytes) {
-        let queue = self.queues.lock().unwrap_or_else(PoisonError::into_inner).get(&stream).cloned();
+    fn deliver(&self, datagram: HttpDatagram) {
+        let queue = self.queues.lock().unwrap_or_else(PoisonError::into_inner).get(&datagram.stream).cloned();
         if let Some(Queue { sender, dropped }) = queue
             && let Err(TrySendError::Full(datagram)) = sender.try_send(datagram)
         {
-            dropped(&datagram);
+            dropped(&datagram.payload);
         }
     }
 
@@ -100,12 +100,12 @@ impl FlowSender {
 #[derive(Debug)]
 pub(crate) struct FlowReceiver {
     flow: FlowSender,
-    queue: mpsc::Receiver<Bytes>,
+    queue: mpsc::Receiver<HttpDatagram>,
 }
 
 impl FlowReceiver {
     /// The next one. Waits indefinitely when the connection has ended, which the stream tells.
-    pub(crate) async fn receive(&mut self) -> Bytes {
+    pub(crate) async fn receive(&mut self) -> HttpDatagram {
         match self.queue.recv().await {
             Some(datagram) => datagram,
             None => std::future::pending().await,

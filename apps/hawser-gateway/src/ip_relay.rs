@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
-use hawser_h3::DatagramError;
+use hawser_h3::{DatagramError, HttpDatagram};
 use hawser_masque::capsule::{self, Capsule, CapsuleError, Capsules, DATAGRAM};
 use hawser_masque::flows::{Class, Verdict};
 use hawser_masque::ip::{self, IpCapsuleError, PrefixEntry, Route};
 use hawser_masque::order::{self, Reorder};
+use hawser_masque::packet;
 use hawser_masque::udp::{self, MAX_DATAGRAM};
 use hawser_net::Connection;
 use hawser_net::policy::DatagramInfo;
@@ -252,10 +253,14 @@ impl<I: Incoming> IpReceiver<I> {
     }
 
     /// The packet in a datagram, if it waits for nothing.
-    fn arrived(&mut self, datagram: Bytes) -> Result<Option<Bytes>, IpError> {
+    fn arrived(&mut self, datagram: HttpDatagram) -> Result<Option<Bytes>, IpError> {
+        let HttpDatagram { payload, is_marked, .. } = datagram;
         if let Some(reorder) = &mut self.reorder
-            && let Some(numbered) = order::read(datagram.clone())
+            && let Some(mut numbered) = order::read(payload.clone())
         {
+            if is_marked {
+                numbered.packet = packet::marked(numbered.packet);
+            }
             let (class, bytes) = (numbered.verdict.class, numbered.packet.len());
             reorder.push(self.started.elapsed(), numbered);
             self.waiting.set(reorder.held());
@@ -266,7 +271,8 @@ impl<I: Incoming> IpReceiver<I> {
             }
             return Ok(next);
         }
-        let packet = udp::decode(datagram)?;
+        let packet = udp::decode(payload)?;
+        let packet = if is_marked { packet.map(packet::marked) } else { packet };
         if let Some(packet) = &packet {
             self.traffic.received(Kind::Bulk, packet.len());
         }

@@ -98,7 +98,7 @@ impl<I: Incoming> PacketReceiver<I> {
                     }
                 },
                 datagram = self.flow.receive() => {
-                    if let Some(payload) = udp::decode(datagram)? {
+                    if let Some(payload) = udp::decode(datagram.payload)? {
                         self.counted.received(payload.len());
                         return Ok(Some(payload));
                     }

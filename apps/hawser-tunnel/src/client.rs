@@ -11,17 +11,19 @@ use hawser_gateway::client::{GatewayClient, IpTunnel, IpTunnelReceiver, IpTunnel
 use hawser_gateway::traffic::Traffic;
 use hawser_masque::flows::FlowTable;
 use hawser_masque::packet::{self, Packet, Unreachable};
-use ipnet::IpNet;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::device::{self, DeviceError, FrameHeader, HEADER, MAX_FRAME, Tun};
-use crate::host::netlink::{Index, Netlink, NetlinkError};
+use crate::host::netlink::{Netlink, NetlinkError, SENDERS_MARK};
 use crate::host::resolv::Resolv;
+use crate::host::split::Split;
 use crate::host::state::{State, StateError};
 use crate::host::sysctl::Sysctl;
 use crate::host::{forwarding, nft};
 use crate::lane::{self, Lane};
+use crate::links::Host;
+use crate::names::{self, Names};
 
 /// MTU of the device: at least what IPv6 asks for, at most what links carry. Larger packets than a datagram has room for travel on
 /// the stream of the tunnel.
@@ -36,8 +38,8 @@ const RETRY: Duration = Duration::from_millis(500);
 pub struct TunnelConfig {
     /// Name of the TUN device.
     pub device: String,
-    /// What goes through the tunnel; nothing: everything.
-    pub routes: Vec<IpNet>,
+    /// What goes through the tunnel.
+    pub split: Split,
     /// Addresses of the gateway, which never do.
     pub direct: Vec<IpAddr>,
     /// Resolvers; none: those of the machine.
@@ -69,6 +71,17 @@ pub enum TunnelError {
     /// The state file.
     #[error(transparent)]
     State(#[from] StateError),
+    /// Packets of the tunnel would come back into it.
+    #[error("no tunnel in a tunnel: {0}")]
+    Loop(String),
+    /// Control groups cannot be told apart.
+    #[error(
+        "cannot tell control groups apart: {0}; it needs a kernel with nftables and its match of sockets (CONFIG_NFT_SOCKET)"
+    )]
+    Cgroups(io::Error),
+    /// Names cannot be looked up here.
+    #[error("cannot look names up for --domain: {0}")]
+    Names(io::Error),
     /// TCP cannot end here.
     #[error("cannot listen for TCP of the tunnel: {0}")]
     Listen(io::Error),
@@ -99,15 +112,15 @@ pub struct Tunnel {
     state: State,
     netlink: Netlink,
     tasks: Vec<JoinHandle<()>>,
-    /// Address translation for a LAN.
-    _lan: Option<nft::Table>,
+    /// Address translation for a LAN, and marks of control groups.
+    _tables: Vec<nft::Table>,
 }
 
 /// What a tunnel begins with.
 struct Begun {
     addresses: Vec<IpAddr>,
     tasks: Vec<JoinHandle<()>>,
-    lan: Option<nft::Table>,
+    tables: Vec<nft::Table>,
 }
 
 /// What the tasks of a tunnel share.
@@ -132,8 +145,8 @@ impl Tunnel {
         let netlink = Netlink::new()?;
         let (mut state, undone) = State::begin(&config.state, &netlink).await?;
         match Tunnel::set_up(client, &config, say, &netlink, &mut state).await {
-            Ok(Begun { addresses, tasks, lan }) => {
-                Ok(Tunnel { addresses, undone, state, netlink, tasks, _lan: lan })
+            Ok(Begun { addresses, tasks, tables }) => {
+                Ok(Tunnel { addresses, undone, state, netlink, tasks, _tables: tables })
             }
             Err(error) => {
                 if let Err(error) = state.undo(&netlink).await {
@@ -151,41 +164,45 @@ impl Tunnel {
         netlink: &Netlink,
         state: &mut State,
     ) -> Result<Begun, TunnelError> {
+        refuse_loops(&config.direct, netlink).await?;
         let tunnel = client.ip(&[]).await?;
         let addresses = tunnel.addresses.clone();
         let device = Arc::new(Tun::create(&config.device)?);
         let index = netlink.find(&config.device).await?;
         let has_v6 = enable_v6(&config.device);
         netlink.turn_on(index, *MTU.start()).await?;
-        let host = Host { netlink: netlink.clone(), index, routes: routes(&config.routes, has_v6) };
+        let host = Host::new(netlink, index, &config.split, has_v6);
         host.add(&addresses).await?;
         let lane = lane(&client, &device, config.connections, &host, has_v6).await?;
         state.note_rules()?;
         for is_v4 in [true, false].into_iter().filter(|is_v4| *is_v4 || has_v6) {
             if config.kill_switch {
-                netlink.block(is_v4).await?;
+                host.block(is_v4).await?;
             }
             netlink.add_rules(is_v4, &config.direct).await?;
+            let has_marks = !config.split.cgroups.is_empty();
+            netlink.add_sender_rules(is_v4, &config.split.users, has_marks).await?;
         }
-        let lan = match &config.lan {
-            Some(lan) => Some(share(lan, &config.device, netlink, state).await?),
-            None => None,
-        };
-        if !config.dns.is_empty() {
-            let failed = |source| TunnelError::Resolv { path: config.resolv.clone(), source };
-            let resolv = Resolv::read(&config.resolv).map_err(failed)?;
-            state.note_resolv(resolv.clone())?;
-            resolv.replace(&config.dns).map_err(failed)?;
+        let mut tables = Vec::new();
+        if let Some(lan) = &config.lan {
+            tables.push(share(lan, &config.device, netlink, state).await?);
         }
+        if !config.split.cgroups.is_empty() {
+            let marked = nft::mark(&config.split.cgroups, SENDERS_MARK, &config.device);
+            tables.push(marked.map_err(TunnelError::Cgroups)?);
+        }
+        let names = resolvers(config, &host, state).await?;
         let IpTunnel { sender, receiver, .. } = tunnel;
         let up = Up { sender, addresses: addresses.clone() };
         let shared = Arc::new(Shared { device, up: Mutex::new(Some(up)) });
-        let tasks = vec![
-            tokio::spawn(upwards(shared.clone(), lane, client.traffic().clone())),
+        let direct = config.direct.clone();
+        let mut tasks = vec![
+            tokio::spawn(upwards(shared.clone(), lane, client.traffic().clone(), direct)),
             tokio::spawn(keep(shared.clone(), client, receiver, host.clone(), say)),
             tokio::spawn(adapt(shared, host)),
         ];
-        Ok(Begun { addresses, tasks, lan })
+        tasks.extend(names.map(|names| tokio::spawn(names.run())));
+        Ok(Begun { addresses, tasks, tables })
     }
 
     /// Ends it, and undoes what it changed. Returns in words what that was.
@@ -200,6 +217,46 @@ impl Tunnel {
         }
         undone
     }
+}
+
+/// A tunnel whose packets would be sent into it, or into another one of this machine.
+async fn refuse_loops(direct: &[IpAddr], netlink: &Netlink) -> Result<(), TunnelError> {
+    if let Some(address) = netlink.own_address(direct).await? {
+        return Err(TunnelError::Loop(format!(
+            "the gateway's address {address} is one of this machine, and what the gateway sends on would come back into the tunnel"
+        )));
+    }
+    if netlink.has_tunnel().await? {
+        let reason = "another one runs on this machine, with another folder (--run): end it first";
+        return Err(TunnelError::Loop(reason.to_owned()));
+    }
+    Ok(())
+}
+
+/// Has names looked up elsewhere: at the resolvers that were asked for, or by this process, where what is sent to some of them takes the
+/// tunnel.
+async fn resolvers(
+    config: &TunnelConfig,
+    host: &Host,
+    state: &mut State,
+) -> Result<Option<Names>, TunnelError> {
+    if config.dns.is_empty() && config.split.domains.is_empty() {
+        return Ok(None);
+    }
+    let failed = |source| TunnelError::Resolv { path: config.resolv.clone(), source };
+    let resolv = Resolv::read(&config.resolv).map_err(failed)?;
+    state.note_resolv(resolv.clone())?;
+    if config.split.domains.is_empty() {
+        resolv.replace(&config.dns).map_err(failed)?;
+        return Ok(None);
+    }
+    let before = Resolv::resolvers(&config.resolv).map_err(failed)?;
+    let names = Names::start(config.split.domains.clone(), config.dns.clone(), before.clone(), host.clone());
+    let names = names.await.map_err(TunnelError::Names)?;
+    // Behind it those of before: after a crash there are still some.
+    let now: Vec<IpAddr> = std::iter::once(names::ADDRESS).chain(before).collect();
+    resolv.replace(&now).map_err(failed)?;
+    Ok(Some(names))
 }
 
 /// The lane in which TCP travels as streams; none for a gateway that takes packets only.
@@ -256,44 +313,6 @@ fn enable_v6(device: &str) -> bool {
     }
 }
 
-/// What goes through the tunnel.
-fn routes(chosen: &[IpNet], has_v6: bool) -> Vec<IpNet> {
-    let everything = [IpNet::V4(ipnet::Ipv4Net::default()), IpNet::V6(ipnet::Ipv6Net::default())];
-    let routes = if chosen.is_empty() { &everything[..] } else { chosen };
-    routes.iter().copied().filter(|route| has_v6 || route.addr().is_ipv4()).collect()
-}
-
-/// The device on this machine.
-#[derive(Clone)]
-struct Host {
-    netlink: Netlink,
-    index: Index,
-    routes: Vec<IpNet>,
-}
-
-impl Host {
-    /// Has these addresses, and sends with them.
-    async fn add(&self, addresses: &[IpAddr]) -> Result<(), NetlinkError> {
-        for address in addresses {
-            self.netlink.add_address(self.index, IpNet::from(*address)).await?;
-        }
-        for route in &self.routes {
-            let source = addresses.iter().find(|address| address.is_ipv4() == route.addr().is_ipv4());
-            self.netlink.add_route(self.index, *route, source.copied()).await?;
-        }
-        Ok(())
-    }
-
-    /// Has others from now on.
-    async fn replace(&self, before: &[IpAddr], addresses: &[IpAddr]) -> Result<(), NetlinkError> {
-        self.add(addresses).await?;
-        for gone in before.iter().filter(|address| !addresses.contains(address)) {
-            self.netlink.remove_address(self.index, IpNet::from(*gone)).await?;
-        }
-        Ok(())
-    }
-}
-
 impl Shared {
     fn up(&self) -> Option<Up> {
         self.up.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -315,8 +334,10 @@ impl Shared {
     }
 }
 
-/// Packets of this machine: TCP into the lane, if there is one, the rest into datagrams.
-async fn upwards(shared: Arc<Shared>, lane: Option<Lane>, traffic: Traffic) {
+/// Packets of this machine: TCP into the lane, if there is one, the rest into datagrams. Packets of the tunnel itself, to these addresses, are
+/// not sent into it, whatever the machine's routes say now.
+async fn upwards(shared: Arc<Shared>, lane: Option<Lane>, traffic: Traffic, direct: Vec<IpAddr>) {
+    let mut is_told = false;
     let (started, flows) = (Instant::now(), Arc::new(Mutex::new(FlowTable::default())));
     traffic.watch(started, &flows);
     let mut buffer = vec![0; MAX_FRAME];
@@ -335,6 +356,14 @@ async fn upwards(shared: Arc<Shared>, lane: Option<Lane>, traffic: Traffic) {
             }
             None => continue,
         };
+        if packet.protocol == packet::UDP && direct.contains(&packet.destination) {
+            if !std::mem::replace(&mut is_told, true) {
+                tracing::warn!(
+                    "packets to the gateway came into the tunnel, and are dropped: who has changed routing rules?"
+                );
+            }
+            continue;
+        }
         if packet.protocol == packet::TCP
             && lane.as_ref().is_some_and(|lane| lane.take(frame, &packet, header.is_partial()))
         {

@@ -108,7 +108,7 @@ mod versions;
 
 pub use config::{ClientConfig, EndpointConfig, PreferredAddresses, ServerConfig, TransportConfig};
 pub use connection::ack_frequency::AckFrequencyUnsupported;
-pub use connection::datagrams::SendDatagramError;
+pub use connection::datagrams::{ReceivedDatagram, SendDatagramError};
 pub use connection::messages::SendMessageError;
 pub use connection::stats::{ConnectionStats, PathInfo, PathStats};
 pub use connection::streams::{

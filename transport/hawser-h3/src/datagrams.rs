@@ -21,6 +21,17 @@ pub struct Datagrams {
     transport: Transport,
 }
 
+/// An HTTP Datagram that arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpDatagram {
+    /// The stream of the request that it belongs to, as an integer since that stream may not have been seen yet.
+    pub stream: u64,
+    /// What it says.
+    pub payload: Bytes,
+    /// Whether a router on the way marked its packet because of congestion (ECN-CE).
+    pub is_marked: bool,
+}
+
 /// Why an HTTP Datagram was not sent. Over a stream, as a capsule, it still can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatagramError {
@@ -80,15 +91,14 @@ impl Datagrams {
         self.transport.connection.max_datagram_size()?.checked_sub(id.len())
     }
 
-    /// Waits for the next datagram. Returns the stream of the request that it belongs to, as an integer since that stream may not
-    /// have been seen yet, and its payload.
+    /// Waits for the next datagram.
     ///
     /// # Errors
     /// When the connection has ended, by itself or because the peer sent something that is no HTTP Datagram.
-    pub async fn receive(&self) -> Result<(u64, Bytes), ConnectionError> {
-        let datagram = self.transport.connection.read_datagram().await?;
-        match split(datagram) {
-            Some(found) => Ok(found),
+    pub async fn receive(&self) -> Result<HttpDatagram, ConnectionError> {
+        let received = self.transport.connection.read_datagram_as_received().await?;
+        match split(received.data) {
+            Some((stream, payload)) => Ok(HttpDatagram { stream, payload, is_marked: received.is_marked }),
             None => {
                 let reason = "a datagram without a stream that it could belong to";
                 self.transport.close_for(Violation::new(Code::H3_DATAGRAM_ERROR, reason));

@@ -67,7 +67,7 @@ mod uni;
 
 pub use connect_request::{CONNECT_IP, protocol_name};
 pub use connection::{Connection, OpenStreams, Peer};
-pub use datagrams::{DatagramError, Datagrams};
+pub use datagrams::{DatagramError, Datagrams, HttpDatagram};
 pub use guard::MAX_FIELD_SECTION_SIZE;
 pub use stream::{BidiStream, RecvStream, SendStream};
 

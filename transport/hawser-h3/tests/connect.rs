@@ -4,7 +4,7 @@
 
 use bytes::{Buf, Bytes};
 use h3::ext::Protocol;
-use hawser_h3::{DatagramError, tunnel_client_builder, tunnel_server_builder};
+use hawser_h3::{DatagramError, HttpDatagram, tunnel_client_builder, tunnel_server_builder};
 use hawser_net::{ClientConfig, Connection, Endpoint, Identity, Links, ServerConfig, Trust};
 use http::{Method, Request, Response, Uri};
 
@@ -27,9 +27,9 @@ async fn serve(connection: Connection) {
     let datagrams = http.datagrams();
     let mut http: h3::server::Connection<_, Bytes> = tunnel_server_builder().build(http).await.unwrap();
     tokio::spawn(async move {
-        while let Ok((stream, payload)) = datagrams.receive().await {
-            let stream = h3::quic::StreamId::try_from(stream).unwrap();
-            datagrams.send(stream, &payload).unwrap();
+        while let Ok(received) = datagrams.receive().await {
+            let stream = h3::quic::StreamId::try_from(received.stream).unwrap();
+            datagrams.send(stream, &received.payload).unwrap();
         }
     });
     while let Ok(Some(resolver)) = http.accept().await {
@@ -89,7 +89,8 @@ async fn datagrams_reach_the_request_that_they_belong_to() {
     known(&peer).await;
     assert!(peer.takes_datagrams() && peer.takes_extended_connect());
     datagrams.send(stream.id(), b"payload").unwrap();
-    let expected = (stream.id().into_inner(), Bytes::from_static(b"payload"));
+    let (stream_number, payload) = (stream.id().into_inner(), Bytes::from_static(b"payload"));
+    let expected = HttpDatagram { stream: stream_number, payload, is_marked: false };
     assert_eq!(datagrams.receive().await.unwrap(), expected);
     assert_eq!(datagrams.send(stream.id(), &[0; 3_000]), Err(DatagramError::TooLarge));
 }

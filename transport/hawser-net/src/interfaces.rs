@@ -137,7 +137,11 @@ pub async fn interface_news() -> io::Result<mpsc::Receiver<InterfaceNews>> {
         MulticastGroup::Ipv4Route,
         MulticastGroup::Ipv6Route,
     ];
-    let (connection, handle, mut messages) = rtnetlink::new_multicast_connection(&groups)?;
+    // Questions go over a socket of their own: news of a change has the number of the request that made it, and would be taken for the
+    // answer to the question that has the same number here.
+    let (connection, _news, mut messages) = rtnetlink::new_multicast_connection(&groups)?;
+    tokio::spawn(connection);
+    let (connection, handle, _) = rtnetlink::new_connection()?;
     tokio::spawn(connection);
     let mut noticed = Instant::now();
     let mut current = Arc::new(enumerate(&handle).await.map_err(io::Error::other)?);
@@ -180,13 +184,15 @@ async fn enumerate(handle: &Handle) -> Result<Vec<Interface>, rtnetlink::Error> 
             interfaces.insert(interface.index, interface);
         }
     }
-    let mut addresses = pin!(handle.address().get().execute());
-    while let Some(message) = addresses.try_next().await? {
+    let mut addresses: Vec<AddressMessage> = handle.address().get().execute().try_collect().await?;
+    // The kernel lists those of a narrow scope first, from which it sends nothing unless a program asks for them.
+    addresses.sort_by_key(|message| u8::from(message.header.scope));
+    for message in &addresses {
         if let (Some(interface), Some(address)) =
-            (interfaces.get_mut(&message.header.index), usable_address(&message))
+            (interfaces.get_mut(&message.header.index), usable_address(message))
         {
             interface.addresses.push(address);
-            interface.networks.extend(network_of(&message));
+            interface.networks.extend(network_of(message));
         }
     }
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {

@@ -95,8 +95,8 @@ pub use hawser_core::crypto::{SessionStore, default_provider};
 pub use hawser_core::quic_lb;
 pub use hawser_core::{
     ConnectionError, ConnectionStats, EarlyData, FourTuple, PathError, PathInfo, PathStats,
-    PreferredAddresses, Printable, SendDatagramError, SendMessageError, SetControllerError, TransportConfig,
-    Version, VersionPreference, Versions, VersionsError, source_of,
+    PreferredAddresses, Printable, ReceivedDatagram, SendDatagramError, SendMessageError, SetControllerError,
+    TransportConfig, Version, VersionPreference, Versions, VersionsError, source_of,
 };
 pub use hawser_paths::{CapReached, CapUse, CostCaps, FullMesh};
 pub use hawser_policy as policy;

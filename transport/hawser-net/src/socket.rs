@@ -1,5 +1,6 @@
 //! One UDP socket of an endpoint.
 
+mod classed;
 mod plain;
 mod timed;
 mod writable;
@@ -42,6 +43,15 @@ pub(crate) struct Binding {
     pub(crate) report_errors: bool,
     /// Whether other sockets have the same address.
     pub(crate) sharing: Sharing,
+}
+
+/// What sockets of an endpoint have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SocketOptions {
+    /// Kernel buffer to ask for, in each direction.
+    pub(crate) buffer_bytes: usize,
+    /// Differentiated services codepoint of all packets: 0 to 63.
+    pub(crate) dscp: u8,
 }
 
 /// A UDP socket that an endpoint needs.
@@ -102,21 +112,23 @@ pub(crate) struct LinkSocket {
     link: Option<LinkId>,
     /// Whether its messages say more than quinn-udp has room for.
     has_large_control: AtomicBool,
+    /// Codepoint of its packets, which quinn-udp would clear.
+    dscp: u8,
 }
 
 impl LinkSocket {
     /// Binds. Must be called inside a tokio runtime.
     pub(crate) fn bind(
         binding: &Binding,
-        buffer_bytes: usize,
+        options: SocketOptions,
         factory: Option<&dyn SocketFactory>,
     ) -> io::Result<Arc<LinkSocket>> {
         let request = SocketRequest { address: binding.address, device: binding.device.as_deref() };
         let io = match factory {
             Some(factory) => factory.bind(&request)?,
-            None => Self::open(binding, buffer_bytes)?,
+            None => Self::open(binding, options.buffer_bytes)?,
         };
-        Self::adopt(io, binding.link, binding.report_errors)
+        Self::adopt(io, binding.link, binding.report_errors, options.dscp)
     }
 
     fn open(binding: &Binding, buffer_bytes: usize) -> io::Result<UdpSocket> {
@@ -155,8 +167,12 @@ impl LinkSocket {
         io: UdpSocket,
         link: Option<LinkId>,
         report_errors: bool,
+        dscp: u8,
     ) -> io::Result<Arc<LinkSocket>> {
         io.set_nonblocking(true)?;
+        if dscp != 0 {
+            classed::set(&io, dscp)?;
+        }
         let state = offloads(&io);
         // quinn-udp 0.6.3 asks for receive times, but its control buffer (88 bytes) can not hold them besides GRO size,
         // destination and ECN: the kernel then drops the ECN mark. See `enable_receive_times`.
@@ -179,6 +195,7 @@ impl LinkSocket {
             is_dual_stack,
             link,
             has_large_control: AtomicBool::new(false),
+            dscp,
         }))
     }
 
@@ -356,7 +373,11 @@ impl LinkSocket {
     }
 
     fn send_message(&self, state: &UdpSocketState, message: &quinn_udp::Transmit<'_>) -> io::Result<()> {
-        self.try_twice(|| state.try_send(self.io.get_ref().into(), message))
+        let dscp = self.dscp;
+        self.try_twice(|| match dscp {
+            0 => state.try_send(self.io.get_ref().into(), message),
+            dscp => classed::send(self.io.get_ref(), dscp, message),
+        })
     }
 
     /// Sends, once more where the first attempt only told news.

@@ -207,3 +207,32 @@ async fn without_multipath_the_connection_moves_to_another_link() {
     tokio::time::timeout(Duration::from_secs(10), exchange(&connection, 1 << 20)).await.expect("it moved");
     assert_eq!(connection.paths()[0].tuple.local.ip().to_string(), "10.2.0.2");
 }
+
+/// News of what this process changes has the numbers of its requests, which others have as well: none of it is taken for an answer to
+/// somebody else's question.
+#[test]
+fn what_this_process_changes_hides_no_change() {
+    const ROUNDS: u8 = 40;
+    if !enter_namespace() {
+        return;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut interfaces = hawser_net::watch_interfaces().await.unwrap();
+        let (connection, handle, _) = rtnetlink::new_connection().unwrap();
+        tokio::spawn(connection);
+        for round in 0..ROUNDS {
+            let mut last = std::net::Ipv4Addr::UNSPECIFIED;
+            // Of loopback, which is the first interface. More of them than questions are asked for each piece of news.
+            for number in 1..=6 {
+                last = std::net::Ipv4Addr::new(10, 5, round, number);
+                handle.address().add(1, last.into(), 32).execute().await.unwrap();
+            }
+            let has_last = |interfaces: &hawser_net::Interfaces| {
+                interfaces.iter().any(|interface| interface.addresses.contains(&last.into()))
+            };
+            let seen = tokio::time::timeout(Duration::from_secs(2), interfaces.wait_for(has_last)).await;
+            assert!(seen.is_ok(), "round {round}: an address is not seen");
+        }
+    });
+}

@@ -22,6 +22,7 @@ use ipnet::IpNet;
 use crate::gateway_client::{DEFAULT_PORT, say};
 use hawser::{Endpoint, Identity, Registry, ServerConfig};
 use hawser_command::control::ControlOptions;
+use hawser_command::dscp::dscp;
 use hawser_command::exit::Failure;
 use hawser_command::hangup::{Hangup, reload};
 use hawser_command::interrupt::Interrupt;
@@ -101,6 +102,9 @@ pub(crate) struct Gateway {
     /// connection that holds most of the address that holds most is closed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     receive_memory: u64,
+    /// Mark all packets to clients with this codepoint of differentiated services: EF, CS0 to CS7, AF11 to AF43, or a number from 0 to 63
+    #[arg(long, value_name = "DSCP", default_value = "0", value_parser = dscp)]
+    dscp: u8,
     #[command(flatten)]
     network: network::NetworkOptions,
     #[command(flatten)]
@@ -187,7 +191,9 @@ async fn serve(
     arguments.allowed_schedulers.check(registry)?;
     let builder = || {
         let builder = Endpoint::builder().server(config.clone()).policies(registry.clone());
-        arguments.allowed_schedulers.apply(builder.receive_memory(arguments.receive_memory))
+        arguments
+            .allowed_schedulers
+            .apply(builder.receive_memory(arguments.receive_memory).dscp(arguments.dscp))
     };
     let endpoint = listen(builder, identity, arguments.listen, DEFAULT_PORT, &[])?;
     let (control, mut interrupt) = arguments.control.start("gateway", &interrupt, output).await?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use hawser_status::Hub;
 use hawser_tunnel::host::netlink::Netlink;
+use hawser_tunnel::host::split::Cgroup;
 use hawser_tunnel::host::state::{Found, State};
 use serde::Serialize;
 
@@ -123,6 +124,11 @@ async fn machine(choices: &Choices) -> Result<Vec<Finding>, Failure> {
             Err(_) => findings.push(Finding::Missing(format!("there is no device {lan} for the LAN"))),
         }
     }
+    for path in &choices.cgroup {
+        if let Err(error) = Cgroup::find(path) {
+            findings.push(Finding::Missing(format!("the control group {}: {error}", path.display())));
+        }
+    }
     if netlink.find(&choices.device).await.is_ok()
         && State::look(&path).is_ok_and(|found| found == Found::Nothing)
     {
@@ -135,16 +141,27 @@ async fn machine(choices: &Choices) -> Result<Vec<Finding>, Failure> {
 
 fn changes(choices: &Choices, dns: &[std::net::IpAddr]) -> Vec<Finding> {
     let change = |what: String| Finding::Change(what);
-    let what = if choices.route.is_empty() {
+    let what = if choices.is_everything() {
         "everything but what is on the networks of the links".to_owned()
     } else {
-        choices.route.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        choices.described()
     };
     let mut changes = vec![
         change(format!("a TUN device {} with the addresses that the gateway gives", choices.device)),
-        change(format!("routing table 18450 and rules 18450 to 18452: {what} goes through the tunnel")),
+        change(format!(
+            "routing tables 18450 and 18451, rules 18450 to 18453: {what} goes through the tunnel"
+        )),
     ];
-    if !dns.is_empty() {
+    if !choices.cgroup.is_empty() {
+        changes
+            .push(change("an nftables table hawser-split, which marks packets of control groups".to_owned()));
+    }
+    if !choices.domain.is_empty() {
+        let path = choices.resolv_conf.display();
+        changes.push(change(format!(
+            "{path} names Hawser, at 127.18.45.53, before the resolvers that it names now"
+        )));
+    } else if !dns.is_empty() {
         let dns: Vec<String> = dns.iter().map(ToString::to_string).collect();
         let path = choices.resolv_conf.display();
         changes.push(change(format!("{path} names {} while the tunnel is there", dns.join(" and "))));

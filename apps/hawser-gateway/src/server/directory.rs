@@ -287,4 +287,46 @@ mod tests {
         assert_eq!(directory.reload().unwrap(), None);
         assert!(directory.find(&key).is_some());
     }
+
+    /// Nobody learns from how long an answer takes whether a key, or what is like it, is somebody's: finding a user costs the same work as
+    /// finding none, wherever keys begin to differ.
+    #[test]
+    fn a_wrong_key_costs_as_much_as_a_right_one() {
+        const KEYS: usize = 200;
+        let folder = tempfile::tempdir().unwrap();
+        let file = UserFile::new(folder.path().join("users.toml"));
+        let right: Vec<Key> = (0..KEYS).map(|n| file.add(&format!("user{n}")).unwrap()).collect();
+        let directory = Directory::open(file.clone(), 2, &Traffic::default()).unwrap();
+        // Another last character, another first one, and keys that were those of users.
+        let other = |key: &Key, at: usize| -> Key {
+            let mut text = key.secret().as_bytes().to_vec();
+            text[at] = if text[at] == b'x' { b'y' } else { b'x' };
+            String::from_utf8(text).unwrap().parse().unwrap()
+        };
+        let last = right[0].secret().len() - 1;
+        let near: Vec<Key> = right.iter().map(|key| other(key, last)).collect();
+        let far: Vec<Key> = right.iter().map(|key| other(key, 0)).collect();
+        let removed: Vec<Key> = (0..KEYS).map(|n| file.add(&format!("gone{n}")).unwrap()).collect();
+        (0..KEYS).for_each(|n| file.remove(&format!("gone{n}")).unwrap());
+        directory.reload().unwrap();
+        let kinds = [&right, &near, &far, &removed];
+        assert_eq!(
+            kinds.map(|keys| keys.iter().filter(|key| directory.find(key).is_some()).count()),
+            [KEYS, 0, 0, 0]
+        );
+        // In turns, and the least of many: other work only adds to it.
+        let mut least = [Duration::MAX; 4];
+        for _ in 0..300 {
+            for (kind, keys) in kinds.iter().enumerate() {
+                let began = std::time::Instant::now();
+                keys.iter().for_each(|key| drop(std::hint::black_box(directory.find(key))));
+                least[kind] = least[kind].min(began.elapsed());
+            }
+        }
+        let [right, wrong @ ..] = least.map(|time| time.as_secs_f64());
+        for wrong in wrong {
+            let ratio = wrong / right;
+            assert!((0.8..1.25).contains(&ratio), "{least:?}");
+        }
+    }
 }

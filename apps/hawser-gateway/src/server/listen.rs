@@ -113,7 +113,8 @@ async fn fetch(
         }
         (Transport::Udp, Some(What::Udp(arrival))) => {
             let peer = Target::from(arrival.peer());
-            note(user, &peer, arrival.relay(client, user, gateway.config.udp_idle, stream).await);
+            let (idle, far) = (gateway.config.udp_idle, arrival.into_far_end());
+            note(user, &peer, super::udp::relay(client, user, idle, far, stream).await);
         }
         _ => {
             let details = "no such connection waits: it has gone, or was fetched";

@@ -8,6 +8,7 @@ mod ip;
 mod listen;
 mod request;
 mod resolve;
+mod udp;
 mod usage;
 
 use std::net::IpAddr;

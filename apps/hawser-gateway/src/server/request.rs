@@ -10,22 +10,20 @@ use h3::server::{RequestResolver, RequestStream};
 use hawser_masque::connect::{self, RequestError, Tunnel};
 use hawser_masque::status::{PROXY_STATUS, ProxyError, ProxyStatus};
 use hawser_masque::target::Target;
-use hawser_masque::udp;
 use http::header::{AUTHORIZATION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::client::Client;
 use super::directory::User;
+use super::udp::{self, FarEnd};
 use super::{Inner, connect as sockets, ip, listen};
 use crate::halves::Prefixed;
 use crate::ip_relay::takes_numbers;
-use crate::meter::Direction;
 use crate::named::{BEARER, HELLO_PATH, PROXY_NAME};
-use crate::relay::{idle_for, relay};
+use crate::relay::relay;
 use crate::remote;
 use crate::traffic::Kind;
-use crate::udp_relay::{PacketReceiver, PacketSender};
 use crate::users::Key;
 
 /// A request and its answer.
@@ -33,10 +31,6 @@ pub(super) type Stream = RequestStream<hawser_h3::BidiStream<Bytes>, Bytes>;
 
 /// How long the header of a request may take once its stream has begun.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a UDP socket rests that reports an error, so that one that does so again and again costs nothing.
-pub(super) const ERROR_PAUSE: Duration = Duration::from_millis(5);
-/// Most bytes of a UDP payload.
-pub(super) const MAX_PAYLOAD: usize = udp::MAX_PAYLOAD;
 
 /// Answers a request; returns when its tunnel has ended.
 pub(super) async fn respond(
@@ -186,7 +180,10 @@ async fn open_tcp(gateway: &Inner, user: &Arc<User>, target: &Target, mut stream
 async fn open_udp(gateway: &Inner, client: &Client, user: &Arc<User>, target: &Target, mut stream: Stream) {
     let Some(_permit) = admit(user, &mut stream).await else { return };
     match connect_udp(gateway, target).await {
-        Ok(socket) => note(user, target, relay_udp(gateway, client, user, socket, stream).await),
+        Ok(socket) => {
+            let (idle, far) = (gateway.config.udp_idle, FarEnd::of(socket));
+            note(user, target, udp::relay(client, user, idle, far, stream).await);
+        }
         Err(status) => report(user, target, &mut stream, &status).await,
     }
 }
@@ -255,67 +252,5 @@ pub(super) async fn relay_tcp(
         user = user.name, %target, down = relayed.to_stream, up = relayed.to_tcp,
         broken = relayed.broken.map(|broken| broken.to_string()), "closed"
     );
-    Ok(())
-}
-
-async fn relay_udp(
-    gateway: &Inner,
-    client: &Client,
-    user: &User,
-    socket: tokio::net::UdpSocket,
-    mut stream: Stream,
-) -> Result<(), StreamError> {
-    // Before the answer, so that nothing is lost that comes right behind it.
-    let flow = Arc::new(user.traffic.flow(Kind::Udp));
-    let dropped = flow.clone();
-    let (sender, receiver) = client.flows.open(stream.id(), Box::new(move |_| dropped.dropped()));
-    let response = Response::builder().header("capsule-protocol", "?1").body(());
-    stream.send_response(response.unwrap_or_default()).await?;
-    let (outgoing, incoming) = stream.split();
-    let mut out = PacketSender::new(outgoing, sender, flow.clone());
-    let mut back = PacketReceiver::new(incoming, receiver, flow);
-    let moved = std::sync::atomic::AtomicU64::new(0);
-    let count = || moved.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let downwards = async {
-        let mut buffer = vec![0; MAX_PAYLOAD];
-        loop {
-            let read = match socket.recv(&mut buffer).await {
-                Ok(read) => read,
-                // An ICMP message about what was sent: no end of the tunnel.
-                Err(_) => {
-                    tokio::time::sleep(ERROR_PAUSE).await;
-                    continue;
-                }
-            };
-            count();
-            if !user.meter.admits(Direction::Down, read) {
-                continue;
-            }
-            if let Err(error) = out.send(&buffer[..read]).await {
-                return tracing::debug!(%error, "a UDP tunnel ended");
-            }
-        }
-    };
-    let upwards = async {
-        loop {
-            match back.receive().await {
-                Ok(Some(payload)) => {
-                    count();
-                    if user.meter.admits(Direction::Up, payload.len()) {
-                        let _ = socket.send(&payload).await;
-                    }
-                }
-                Ok(None) => return,
-                Err(error) => return tracing::debug!(%error, "a UDP tunnel ended"),
-            }
-        }
-    };
-    tokio::select! {
-        () = downwards => {}
-        () = upwards => {}
-        () = idle_for(gateway.config.udp_idle, || moved.load(std::sync::atomic::Ordering::Relaxed)) => {}
-    }
-    out.finish().await;
-    back.stop();
     Ok(())
 }

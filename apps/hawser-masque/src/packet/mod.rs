@@ -2,6 +2,7 @@
 
 mod answer;
 mod checksum;
+mod congestion;
 mod mss;
 mod rewrite;
 
@@ -11,6 +12,7 @@ use hawser_wire::Reader;
 
 pub use answer::{Unreachable, reset, unreachable};
 pub use checksum::{complete_checksum, is_transport_sound};
+pub use congestion::marked;
 pub use mss::clamp_mss;
 pub use rewrite::{Endpoints, rewrite};
 

@@ -8,5 +8,6 @@ pub(crate) mod forwarding;
 pub mod netlink;
 pub mod nft;
 pub mod resolv;
+pub mod split;
 pub mod state;
 pub mod sysctl;

@@ -7,15 +7,19 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use rtnetlink::packet_route::AddressFamily;
-use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags, AddressScope};
-use rtnetlink::packet_route::route::{RouteAttribute, RouteType};
-use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags, AddressMessage, AddressScope};
+use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteType};
+use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage, RuleUidRange};
 use rtnetlink::{Handle, IpVersion, LinkUnspec, RouteMessageBuilder};
 
 /// The routing table of the tunnel, and the first of the priorities of its rules.
 pub const TABLE: u32 = 18_450;
-/// Rules: addresses of the gateway, the main table but for its default routes, the table of the tunnel.
-const PRIORITIES: std::ops::Range<u32> = TABLE..TABLE + 3;
+/// The routing table of those whose packets go through the tunnel wherever they go.
+pub const SENDERS_TABLE: u32 = TABLE + 1;
+/// The mark of packets that look into it.
+pub(crate) const SENDERS_MARK: u32 = TABLE;
+/// Rules: addresses of the gateway, the main table but for its default routes, the table of the tunnel, that of senders.
+const PRIORITIES: std::ops::Range<u32> = TABLE..TABLE + 4;
 /// The main routing table.
 const MAIN: u32 = 254;
 /// Preference of routes that stop what the tunnel does not carry: behind all others.
@@ -154,6 +158,35 @@ impl Netlink {
         Ok(networks.map(|network| network.trunc()).collect())
     }
 
+    /// Whether this machine has one of these addresses; the first of them that it has.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn own_address(&self, wanted: &[IpAddr]) -> Result<Option<IpAddr>, NetlinkError> {
+        let found: Vec<_> = self
+            .handle
+            .address()
+            .get()
+            .execute()
+            .try_collect()
+            .await
+            .map_err(refused("list the addresses"))?;
+        let address_of = |message: &AddressMessage| {
+            // On links from point to point `Address` is the far end.
+            let local = message.attributes.iter().find_map(|attribute| match attribute {
+                AddressAttribute::Local(address) => Some(*address),
+                _ => None,
+            });
+            local.or_else(|| {
+                message.attributes.iter().find_map(|attribute| match attribute {
+                    AddressAttribute::Address(address) => Some(*address),
+                    _ => None,
+                })
+            })
+        };
+        Ok(found.iter().filter_map(address_of).find(|address| wanted.contains(address)))
+    }
+
     /// Takes an address from a device.
     ///
     /// # Errors
@@ -165,7 +198,7 @@ impl Netlink {
         removed.map_err(refused(format!("remove the address {address}")))
     }
 
-    /// A route to a prefix over a device, in the table of the tunnel; packets of this machine have this source.
+    /// A route to a prefix over a device, in a table of the tunnel; packets of this machine have this source.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -174,6 +207,7 @@ impl Netlink {
         device: Index,
         prefix: IpNet,
         source: Option<IpAddr>,
+        table: u32,
     ) -> Result<(), NetlinkError> {
         let failed = refused(format!("add the route to {prefix}"));
         let message = match prefix {
@@ -181,7 +215,7 @@ impl Netlink {
                 let mut route = RouteMessageBuilder::<Ipv4Addr>::new()
                     .destination_prefix(prefix.network(), prefix.prefix_len())
                     .output_interface(device.0)
-                    .table_id(TABLE);
+                    .table_id(table);
                 if let Some(IpAddr::V4(source)) = source {
                     route = route.pref_source(source);
                 }
@@ -191,7 +225,7 @@ impl Netlink {
                 let mut route = RouteMessageBuilder::<Ipv6Addr>::new()
                     .destination_prefix(prefix.network(), prefix.prefix_len())
                     .output_interface(device.0)
-                    .table_id(TABLE);
+                    .table_id(table);
                 if let Some(IpAddr::V6(source)) = source {
                     route = route.pref_source(source);
                 }
@@ -201,18 +235,44 @@ impl Netlink {
         self.handle.route().add(message).replace().execute().await.map_err(failed)
     }
 
-    /// Stops what would leave the machine past the tunnel when its device is gone, until [`clear`](Self::clear).
+    /// Takes a route to a prefix over a device from a table.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub async fn block(&self, is_v4: bool) -> Result<(), NetlinkError> {
+    pub async fn remove_route(&self, device: Index, prefix: IpNet, table: u32) -> Result<(), NetlinkError> {
+        let message = match prefix {
+            IpNet::V4(prefix) => RouteMessageBuilder::<Ipv4Addr>::new()
+                .destination_prefix(prefix.network(), prefix.prefix_len())
+                .output_interface(device.0)
+                .table_id(table)
+                .build(),
+            IpNet::V6(prefix) => RouteMessageBuilder::<Ipv6Addr>::new()
+                .destination_prefix(prefix.network(), prefix.prefix_len())
+                .output_interface(device.0)
+                .table_id(table)
+                .build(),
+        };
+        let removed = self.handle.route().del(message).execute().await;
+        removed.map_err(refused(format!("remove the route to {prefix}")))
+    }
+
+    /// Stops what would leave the machine past the tunnel to this prefix when its device is gone, until [`clear`](Self::clear).
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn block(&self, prefix: IpNet, table: u32) -> Result<(), NetlinkError> {
         let kind = RouteType::Unreachable;
-        let message = if is_v4 {
-            let route = RouteMessageBuilder::<Ipv4Addr>::new().table_id(TABLE);
-            route.priority(LAST_METRIC).kind(kind).build()
-        } else {
-            let route = RouteMessageBuilder::<Ipv6Addr>::new().table_id(TABLE);
-            route.priority(LAST_METRIC).kind(kind).build()
+        let message = match prefix {
+            IpNet::V4(prefix) => {
+                let route = RouteMessageBuilder::<Ipv4Addr>::new().table_id(table);
+                let route = route.destination_prefix(prefix.network(), prefix.prefix_len());
+                route.priority(LAST_METRIC).kind(kind).build()
+            }
+            IpNet::V6(prefix) => {
+                let route = RouteMessageBuilder::<Ipv6Addr>::new().table_id(table);
+                let route = route.destination_prefix(prefix.network(), prefix.prefix_len());
+                route.priority(LAST_METRIC).kind(kind).build()
+            }
         };
         self.handle.route().add(message).replace().execute().await.map_err(refused("add the kill switch"))
     }
@@ -229,6 +289,23 @@ impl Netlink {
         }
         self.add_rule(is_v4, PRIORITIES.start + 1, MAIN, 0, &[RuleAttribute::SuppressPrefixLen(0)]).await?;
         self.add_rule(is_v4, PRIORITIES.start + 2, TABLE, 0, &[]).await
+    }
+
+    /// Rules: what these users send, and what is marked with [`SENDERS_MARK`], by the table of senders.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(crate) async fn add_sender_rules(
+        &self,
+        is_v4: bool,
+        users: &[u32],
+        has_marks: bool,
+    ) -> Result<(), NetlinkError> {
+        let own = users.iter().map(|user| RuleAttribute::UidRange(RuleUidRange { start: *user, end: *user }));
+        for sender in own.chain(has_marks.then_some(RuleAttribute::FwMark(SENDERS_MARK))) {
+            self.add_rule(is_v4, PRIORITIES.start + 3, SENDERS_TABLE, 0, &[sender]).await?;
+        }
+        Ok(())
     }
 
     async fn add_rule(
@@ -282,32 +359,51 @@ impl Netlink {
     }
 
     async fn clear_table(&self, version: IpVersion) -> Result<usize, NetlinkError> {
-        let message = match version {
-            IpVersion::V4 => RouteMessageBuilder::<Ipv4Addr>::new().build(),
-            IpVersion::V6 => RouteMessageBuilder::<Ipv6Addr>::new().build(),
-        };
-        let mut routes = pin!(self.handle.route().get(message).execute());
-        let mut own = Vec::new();
-        loop {
-            match routes.try_next().await {
-                Ok(Some(route)) => {
-                    if route.attributes.contains(&RouteAttribute::Table(TABLE)) && own.len() < MOST_REMOVED {
-                        own.push(route);
-                    }
-                }
-                Ok(None) => break,
-                Err(_) if version == IpVersion::V6 => break,
-                Err(error) => return Err(refused("list the routes")(error)),
-            }
-        }
         let mut removed = 0;
-        for route in own {
+        for route in self.own_routes(version).await? {
             // Those of a device go with it.
             if self.handle.route().del(route).execute().await.is_ok() {
                 removed += 1;
             }
         }
         Ok(removed)
+    }
+
+    /// What is in the tables of a tunnel.
+    async fn own_routes(&self, version: IpVersion) -> Result<Vec<RouteMessage>, NetlinkError> {
+        let message = match version {
+            IpVersion::V4 => RouteMessageBuilder::<Ipv4Addr>::new().build(),
+            IpVersion::V6 => RouteMessageBuilder::<Ipv6Addr>::new().build(),
+        };
+        let tables = [TABLE, SENDERS_TABLE].map(RouteAttribute::Table);
+        let mut routes = pin!(self.handle.route().get(message).execute());
+        let mut own = Vec::new();
+        loop {
+            match routes.try_next().await {
+                Ok(Some(route)) => {
+                    let is_own = tables.iter().any(|table| route.attributes.contains(table));
+                    if is_own && own.len() < MOST_REMOVED {
+                        own.push(route);
+                    }
+                }
+                Ok(None) => return Ok(own),
+                // A kernel without IPv6 has none.
+                Err(_) if version == IpVersion::V6 => return Ok(own),
+                Err(error) => return Err(refused("list the routes")(error)),
+            }
+        }
+    }
+
+    /// Whether a tunnel runs on this machine: routes over its device are there as long as its process is.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub async fn has_tunnel(&self) -> Result<bool, NetlinkError> {
+        let leads = |route: &RouteMessage| {
+            route.attributes.iter().any(|attribute| matches!(attribute, RouteAttribute::Oif(_)))
+        };
+        let routes = [self.own_routes(IpVersion::V4).await?, self.own_routes(IpVersion::V6).await?];
+        Ok(routes.concat().iter().any(leads))
     }
 
     /// How many rules of a tunnel there are.
@@ -325,5 +421,5 @@ impl Netlink {
 fn is_own(rule: &RuleMessage) -> bool {
     let has = |wanted: &dyn Fn(&RuleAttribute) -> bool| rule.attributes.iter().any(wanted);
     has(&|attribute| matches!(attribute, RuleAttribute::Priority(priority) if PRIORITIES.contains(priority)))
-        && has(&|attribute| matches!(attribute, RuleAttribute::Table(MAIN | TABLE)))
+        && has(&|attribute| matches!(attribute, RuleAttribute::Table(MAIN | TABLE | SENDERS_TABLE)))
 }

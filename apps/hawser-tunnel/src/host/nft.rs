@@ -6,9 +6,13 @@ use std::io;
 use ipnet::IpNet;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 
+use super::split::Cgroup;
+
 /// The table of a gateway, and that of a router for a LAN.
 const GATEWAY_TABLE: &str = "hawser";
 const LAN_TABLE: &str = "hawser-lan";
+/// That of a machine of which some control groups use a tunnel.
+const SPLIT_TABLE: &str = "hawser-split";
 const NFNL_SUBSYS_NFTABLES: u16 = 10;
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
@@ -30,11 +34,17 @@ const NESTED: u16 = 0x8000;
 /// Register 1, of 16 bytes, and that of verdicts.
 const REGISTER: u32 = 1;
 const VERDICT_REGISTER: u32 = 0;
-/// Hooks of a packet's path: NF_INET_FORWARD, NF_INET_POST_ROUTING.
+/// Hooks of a packet's path: NF_INET_FORWARD, NF_INET_LOCAL_OUT, NF_INET_POST_ROUTING.
 const FORWARD: u32 = 2;
+const LOCAL_OUT: u32 = 3;
 const POST_ROUTING: u32 = 4;
 /// NF_DROP.
 const DROP: u32 = 0;
+/// NF_IP_PRI_MANGLE, as the kernel reads it.
+const MANGLE: u32 = (-150_i32).cast_unsigned();
+/// NFT_SOCKET_CGROUPV2, and NFT_META_MARK.
+const CGROUP: u32 = 3;
+const MARK: u32 = 3;
 /// Keys of the meta expression: NFT_META_IIFNAME, NFT_META_OIFNAME, NFT_META_NFPROTO.
 const INPUT_NAME: u32 = 6;
 const OUTPUT_NAME: u32 = 7;
@@ -81,6 +91,22 @@ pub fn share(device: &str, prefixes: &[IpNet]) -> io::Result<Table> {
         batch.rule("postrouting", rule);
     }
     batch.rule("forward", Expressions::default().input(device).unknown_connection().verdict(DROP));
+    batch.commit()
+}
+
+/// Has what programs of these control groups send looked up by a mark, and masqueraded over this device: their sockets have chosen the
+/// address of a link already.
+///
+/// # Errors
+/// As of [`masquerade`].
+pub fn mark(groups: &[Cgroup], mark: u32, device: &str) -> io::Result<Table> {
+    let mut batch = Batch::new(SPLIT_TABLE);
+    batch.chain("output", "route", LOCAL_OUT, MANGLE);
+    for group in groups {
+        batch.rule("output", Expressions::default().sent_by(*group).set_mark(mark));
+    }
+    let marked = Expressions::default().meta(MARK).compare(EQUAL, &mark.to_ne_bytes());
+    batch.rule("postrouting", marked.output(device, EQUAL).masquerade());
     batch.commit()
 }
 
@@ -180,6 +206,18 @@ impl Expressions {
     fn unknown_connection(self) -> Self {
         let state = Attributes::default().number(1, REGISTER).number(2, CONNECTION_STATE);
         self.expression("ct", state).mask(&KNOWN.to_ne_bytes()).compare(EQUAL, &[0; 4])
+    }
+
+    /// Packets of sockets in a control group.
+    fn sent_by(self, group: Cgroup) -> Self {
+        let socket = Attributes::default().number(1, CGROUP).number(2, REGISTER).number(3, group.level);
+        self.expression("socket", socket).compare(EQUAL, &group.id.to_ne_bytes())
+    }
+
+    fn set_mark(self, mark: u32) -> Self {
+        let value = Attributes::default().bytes(1, &mark.to_ne_bytes());
+        let loaded = self.expression("immediate", Attributes::default().number(1, REGISTER).nested(2, value));
+        loaded.expression("meta", Attributes::default().number(2, MARK).number(3, REGISTER))
     }
 
     fn masquerade(self) -> Self {

@@ -49,6 +49,21 @@ impl Resolv {
         Ok(Resolv { path: path.to_owned(), before })
     }
 
+    /// The resolvers that a file names (resolv.conf(5)); none if there is no file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn resolvers(path: &Path) -> io::Result<Vec<IpAddr>> {
+        let text = match std::fs::read(path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        let named = text.lines().filter_map(|line| line.trim_start().strip_prefix("nameserver"));
+        // An IPv6 address may name its link, which is not asked over another one anyway.
+        Ok(named.filter_map(|rest| rest.split_whitespace().next()?.parse().ok()).collect())
+    }
+
     /// Has names looked up at these resolvers. [`read`](Self::read) first, and keep what that returned.
     ///
     /// # Errors
@@ -128,6 +143,20 @@ mod tests {
         assert_eq!(std::fs::read_link(&link).unwrap(), Path::new("stub"));
         assert_eq!(std::fs::read_to_string(&link).unwrap(), "nameserver 127.0.0.53\n");
         assert!(!absent.exists());
+    }
+
+    #[test]
+    fn resolvers_are_those_that_the_file_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resolv.conf");
+        assert!(Resolv::resolvers(&path).unwrap().is_empty());
+        std::fs::write(
+            &path,
+            b"; a remark\nnameserver 192.0.2.1\n nameserver\t2001:db8::1 # x\nsearch a\nnameserver \xff",
+        )
+        .unwrap();
+        let expected: Vec<IpAddr> = vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
+        assert_eq!(Resolv::resolvers(&path).unwrap(), expected);
     }
 
     #[test]

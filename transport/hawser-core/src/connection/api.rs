@@ -17,7 +17,7 @@ use super::ack_frequency::{AckFrequencies, AckFrequencyUnsupported};
 use super::arrival::EarlyPackets;
 use super::cid_book::CidBook;
 use super::close::CloseState;
-use super::datagrams::{DatagramQueue, SendDatagramError, WhenFull};
+use super::datagrams::{DatagramQueue, ReceivedDatagram, SendDatagramError, WhenFull};
 use super::events::Event;
 use super::handshake::Handshake;
 use super::identity::Identity;
@@ -432,6 +432,11 @@ impl Connection {
 
     /// The next datagram received.
     pub fn read_datagram(&mut self) -> Option<Bytes> {
+        self.read_datagram_as_received().map(|received| received.data)
+    }
+
+    /// The next datagram received, and whether its packet was marked on the way.
+    pub fn read_datagram_as_received(&mut self) -> Option<ReceivedDatagram> {
         self.extensions.datagrams.receive()
     }
 

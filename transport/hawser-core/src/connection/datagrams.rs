@@ -23,7 +23,16 @@ use crate::{TransportConfig, TransportError};
 const ENTRY_OVERHEAD: usize = size_of::<Outgoing>();
 
 /// The same of a received message.
-const RECEIVED_OVERHEAD: usize = size_of::<Bytes>();
+const RECEIVED_OVERHEAD: usize = size_of::<ReceivedDatagram>();
+
+/// A message that arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedDatagram {
+    /// What it says.
+    pub data: Bytes,
+    /// Whether a router on the way marked its packet because of congestion (ECN-CE).
+    pub is_marked: bool,
+}
 
 /// Why a datagram was not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -161,7 +170,7 @@ pub(crate) struct DatagramQueue {
     send_blocked: bool,
     /// The peer's `max_datagram_frame_size`, 0 for none.
     peer_max_frame_size: u64,
-    received: VecDeque<Bytes>,
+    received: VecDeque<ReceivedDatagram>,
     received_cost: usize,
     receive_limit: Option<usize>,
     drops: DatagramDrops,
@@ -411,7 +420,12 @@ impl DatagramQueue {
 
     /// A DATAGRAM frame. `frame_size` is its size with type and length field. Returns whether the application must be
     /// told: true for the first message since it had read all.
-    pub(crate) fn on_datagram(&mut self, data: Bytes, frame_size: usize) -> Result<bool, TransportError> {
+    pub(crate) fn on_datagram(
+        &mut self,
+        data: Bytes,
+        frame_size: usize,
+        is_marked: bool,
+    ) -> Result<bool, TransportError> {
         // RFC 9221 section 3.
         let Some(limit) = self.receive_limit else {
             let reason = "datagrams were not offered";
@@ -427,10 +441,10 @@ impl DatagramQueue {
         let copies = data.len() < MIN_SHARED || !was_empty;
         let data = if copies { Bytes::copy_from_slice(&data) } else { data };
         self.received_cost += data.len() + RECEIVED_OVERHEAD;
-        self.received.push_back(data);
+        self.received.push_back(ReceivedDatagram { data, is_marked });
         while self.received_cost > limit {
             let Some(dropped) = self.received.pop_front() else { break };
-            self.received_cost -= dropped.len() + RECEIVED_OVERHEAD;
+            self.received_cost -= dropped.data.len() + RECEIVED_OVERHEAD;
             self.drops.receive_overflow += 1;
         }
         Ok(was_empty && !self.received.is_empty())
@@ -446,10 +460,10 @@ impl DatagramQueue {
     }
 
     /// The oldest received message.
-    pub(crate) fn receive(&mut self) -> Option<Bytes> {
-        let data = self.received.pop_front()?;
-        self.received_cost -= data.len() + RECEIVED_OVERHEAD;
-        Some(data)
+    pub(crate) fn receive(&mut self) -> Option<ReceivedDatagram> {
+        let message = self.received.pop_front()?;
+        self.received_cost -= message.data.len() + RECEIVED_OVERHEAD;
+        Some(message)
     }
 
     /// What the received messages cost.

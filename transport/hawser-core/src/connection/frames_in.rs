@@ -107,7 +107,8 @@ impl Connection {
                 self.on_ack(arrival.now, SpaceId::Path(acked), id, ack)
             }
             Frame::Datagram(datagram) => {
-                self.on_datagram(packet.slice_ref(datagram.data), frame.encoded_len())
+                let is_marked = arrival.ecn == Some(crate::Ecn::Ce);
+                self.on_datagram(packet.slice_ref(datagram.data), frame.encoded_len(), is_marked)
             }
             Frame::Crypto(crypto) => {
                 self.on_crypto(arrival.now, SpaceId::Path(id), crypto.offset, crypto.data)
@@ -180,8 +181,8 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn on_datagram(&mut self, data: Bytes, frame_size: usize) -> Result<(), TransportError> {
-        if self.extensions.datagrams.on_datagram(data, frame_size)? {
+    fn on_datagram(&mut self, data: Bytes, frame_size: usize, is_marked: bool) -> Result<(), TransportError> {
+        if self.extensions.datagrams.on_datagram(data, frame_size, is_marked)? {
             self.outbox.events.push(Event::DatagramReceived);
         }
         Ok(())

@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hawser_core::{
-    Code, ConnectionError, ConnectionStats, EarlyData, PathError, PathInfo, PathStats, SendDatagramError,
-    SendMessageError, SetControllerError, Version,
+    Code, ConnectionError, ConnectionStats, EarlyData, PathError, PathInfo, PathStats, ReceivedDatagram,
+    SendDatagramError, SendMessageError, SetControllerError, Version,
 };
 use hawser_policy::{
     DatagramInfo, Feedback, Message, PathId, PathStatus, PolicyError, PolicySetFactory, PolicySpec, Side,
@@ -252,10 +252,25 @@ impl Connection {
         poll_fn(|cx| self.poll_read_datagram(cx)).await
     }
 
+    /// Waits for the next datagram; says as well whether its packet was marked on the way.
+    ///
+    /// # Errors
+    /// When the connection has ended and all that arrived was read.
+    pub async fn read_datagram_as_received(&self) -> Result<ReceivedDatagram, ConnectionError> {
+        poll_fn(|cx| self.poll_received_datagram(cx)).await
+    }
+
     /// [`read_datagram`](Connection::read_datagram) for implementations of other traits.
     pub fn poll_read_datagram(&self, cx: &mut Context<'_>) -> Poll<Result<Bytes, ConnectionError>> {
+        self.poll_received_datagram(cx).map_ok(|received| received.data)
+    }
+
+    fn poll_received_datagram(
+        &self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<ReceivedDatagram, ConnectionError>> {
         let mut state = self.shared().lock();
-        if let Some(datagram) = state.core.read_datagram() {
+        if let Some(datagram) = state.core.read_datagram_as_received() {
             return Poll::Ready(Ok(datagram));
         }
         if let Some(error) = &state.outcome {

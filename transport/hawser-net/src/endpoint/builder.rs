@@ -18,7 +18,7 @@ use crate::interfaces::{Interfaces, watch_interfaces};
 use crate::link_control::{Controller, LinkController};
 use crate::link_state::{Observer, Unobserved};
 use crate::links::{LinkSelector, LinkUse, Links};
-use crate::socket::{Binding, Sharing, SocketFactory};
+use crate::socket::{Binding, Sharing, SocketFactory, SocketOptions};
 use crate::worker::{Home, Tally, Team, Worker, inform};
 use crate::{ClientConfig, EndpointError, ServerConfig};
 
@@ -33,7 +33,7 @@ pub struct EndpointBuilder {
     listen: Vec<SocketAddr>,
     server: Option<ServerConfig>,
     client: Option<ClientConfig>,
-    socket_buffer: usize,
+    socket_options: SocketOptions,
     reset_key: Option<[u8; 32]>,
     connection_id_length: Option<usize>,
     quic_lb: Option<QuicLbServer>,
@@ -58,7 +58,7 @@ impl EndpointBuilder {
             listen: Vec::new(),
             server: None,
             client: None,
-            socket_buffer: SOCKET_BUFFER,
+            socket_options: SocketOptions { buffer_bytes: SOCKET_BUFFER, dscp: 0 },
             reset_key: None,
             connection_id_length: None,
             quic_lb: None,
@@ -132,7 +132,15 @@ impl EndpointBuilder {
     /// Bytes of kernel buffer to ask for, for each socket and direction. Default: 7 MiB.
     #[must_use]
     pub fn socket_buffer(mut self, bytes: usize) -> Self {
-        self.socket_buffer = bytes;
+        self.socket_options.buffer_bytes = bytes;
+        self
+    }
+
+    /// Differentiated services codepoint (RFC 2474) of all packets, 0 to 63, whatever they carry: packets of one path that routers
+    /// treated differently would look lost. Bits beyond are left out. Default: 0.
+    #[must_use]
+    pub fn dscp(mut self, codepoint: u8) -> Self {
+        self.socket_options.dscp = codepoint & 63;
         self
     }
 
@@ -317,7 +325,7 @@ impl EndpointBuilder {
                 self.links.clone(),
                 clock,
                 handle,
-                self.socket_buffer,
+                self.socket_options,
                 tally.clone(),
                 policies.clone(),
             );

@@ -1,7 +1,13 @@
 use super::*;
 use crate::receive_buffers::ReceiveBuffers;
 
+const OPTIONS: SocketOptions = SocketOptions { buffer_bytes: 1 << 20, dscp: 0 };
+
 fn bind(address: &str) -> Arc<LinkSocket> {
+    bind_with(address, OPTIONS)
+}
+
+fn bind_with(address: &str, options: SocketOptions) -> Arc<LinkSocket> {
     let binding = Binding {
         address: address.parse().unwrap(),
         device: None,
@@ -9,7 +15,7 @@ fn bind(address: &str) -> Arc<LinkSocket> {
         report_errors: true,
         sharing: Sharing::Alone,
     };
-    LinkSocket::bind(&binding, 1 << 20, None).unwrap()
+    LinkSocket::bind(&binding, options, None).unwrap()
 }
 
 async fn receive(socket: &LinkSocket) -> Vec<Message> {
@@ -84,7 +90,7 @@ async fn a_device_that_does_not_exist_is_an_error_without_an_address() {
         report_errors: false,
         sharing: Sharing::Alone,
     };
-    assert!(LinkSocket::bind(&binding("0.0.0.0:0"), 1 << 16, None).is_err());
+    assert!(LinkSocket::bind(&binding("0.0.0.0:0"), OPTIONS, None).is_err());
 }
 
 #[tokio::test]
@@ -124,7 +130,7 @@ async fn a_socket_bound_to_loopback_device_works() {
         report_errors: false,
         sharing: Sharing::Alone,
     };
-    let bound = LinkSocket::bind(&binding, 1 << 20, None).unwrap();
+    let bound = LinkSocket::bind(&binding, OPTIONS, None).unwrap();
     let other = bind("127.0.0.1:0");
     bound.send(&FourTuple { local: bound.local(), remote: other.local() }, None, 1_200, b"x", 0);
     assert_eq!(receive(&other).await[0].tuple.remote, bound.local());
@@ -135,7 +141,7 @@ async fn a_socket_bound_to_loopback_device_works() {
 async fn an_address_is_shared_only_with_those_who_belong_together() {
     let binding =
         |address, sharing| Binding { address, device: None, link: None, report_errors: false, sharing };
-    let bind = |address, sharing| LinkSocket::bind(&binding(address, sharing), 1 << 20, None);
+    let bind = |address, sharing| LinkSocket::bind(&binding(address, sharing), OPTIONS, None);
     let first = bind("127.0.0.1:0".parse().unwrap(), Sharing::First).unwrap();
     let address = first.local();
     let other = bind(address, Sharing::Joining).unwrap();
@@ -200,4 +206,45 @@ async fn a_wildcard_socket_has_receive_times_beside_destination_and_ecn_mark() {
         }
         assert_eq!(received.concat(), batch);
     }
+}
+
+/// With and without a mark of congestion, cut by the kernel or not, and over a socket bound to every address.
+#[tokio::test]
+async fn packets_have_the_codepoint_that_was_asked_for() {
+    for (from, to) in [("127.0.0.1:0", "127.0.0.1:0"), ("[::1]:0", "[::1]:0"), ("[::]:0", "127.0.0.1:0")] {
+        let sender = bind_with(from, SocketOptions { dscp: 46, ..OPTIONS });
+        let reader = std::net::UdpSocket::bind(to).unwrap();
+        let (remote, port) = (reader.local_addr().unwrap(), sender.local().port());
+        match remote {
+            SocketAddr::V4(_) => setsockopt(&reader, sockopt::IpRecvTos, &true).unwrap(),
+            SocketAddr::V6(_) => setsockopt(&reader, sockopt::Ipv6RecvTClass, &true).unwrap(),
+        }
+        let tuple = FourTuple { local: SocketAddr::new(remote.ip(), port), remote };
+        for (ecn, expected) in [(Some(Ecn::Ect0), 46 << 2 | 2), (None, 46 << 2)] {
+            let batch: Vec<u8> = (0..3u8).flat_map(|i| vec![i; if i == 2 { 70 } else { 1_200 }]).collect();
+            assert!(matches!(sender.send(&tuple, ecn, 1_200, &batch, 0), SendOutcome::Sent));
+            for length in [1_200, 1_200, 70] {
+                let (got, class) = class_of(&reader);
+                assert_eq!((got, class), (length, expected), "{from} {ecn:?}");
+            }
+        }
+    }
+}
+
+/// The next datagram's length, and the byte of its IP header that says how it is to be treated.
+fn class_of(reader: &std::net::UdpSocket) -> (usize, u8) {
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
+    use std::os::fd::AsRawFd;
+    let mut bytes = [0; 2_000];
+    let mut control = nix::cmsg_space!(i32);
+    let mut room = [io::IoSliceMut::new(&mut bytes)];
+    let message =
+        recvmsg::<SockaddrStorage>(reader.as_raw_fd(), &mut room, Some(&mut control), MsgFlags::empty());
+    let message = message.unwrap();
+    let class = message.cmsgs().unwrap().find_map(|control| match control {
+        ControlMessageOwned::Ipv4Tos(class) => Some(class),
+        ControlMessageOwned::Ipv6TClass(class) => Some(class as u8),
+        _ => None,
+    });
+    (message.bytes, class.unwrap())
 }

@@ -50,7 +50,7 @@ use crate::interfaces::Interface;
 use crate::link_control::Controller;
 use crate::link_state::{LinkNews, LinkStates};
 use crate::links::{LinkChange, LinkTable, LinkUse, LinkUseError, Links};
-use crate::socket::{Binding, LinkSocket, SocketFactory};
+use crate::socket::{Binding, LinkSocket, SocketFactory, SocketOptions};
 use crate::wakers::{WakerList, wake_all};
 use crate::{ClientConfig, PathManagerInit};
 
@@ -62,7 +62,7 @@ pub(crate) struct Worker {
     pub(crate) clock: Clock,
     /// To which its sockets and tasks belong.
     runtime: Handle,
-    buffer_bytes: usize,
+    sockets: SocketOptions,
     policies: Arc<EndpointPolicies>,
     /// Attaches links elsewhere, if anybody does.
     controller: Controller,
@@ -141,7 +141,7 @@ impl Worker {
         links: Links,
         clock: Clock,
         runtime: Handle,
-        buffer_bytes: usize,
+        sockets: SocketOptions,
         tally: Tally,
         policies: Arc<EndpointPolicies>,
     ) -> Self {
@@ -170,7 +170,7 @@ impl Worker {
             mailbox: Arc::new(Mailbox::default()),
             clock,
             runtime,
-            buffer_bytes,
+            sockets,
             policies,
             controller: Controller::default(),
             cost_caps: None,
@@ -191,7 +191,7 @@ impl Worker {
     /// Accepts connections at the address of this socket, too.
     pub(crate) fn listen_on(&self, socket: UdpSocket) -> io::Result<SocketAddr> {
         let _entered = self.runtime.enter();
-        self.lock().sockets.adopt(socket)
+        self.lock().sockets.adopt(socket, self.sockets.dscp)
     }
 
     /// The same, with budgets of links.
@@ -219,7 +219,7 @@ impl Worker {
     ) -> io::Result<SocketAddr> {
         let _entered = self.runtime.enter();
         let before = state.sockets.len();
-        let local = state.sockets.bind(binding, self.buffer_bytes, |socket| self.watch_errors(socket))?;
+        let local = state.sockets.bind(binding, self.sockets, |socket| self.watch_errors(socket))?;
         if state.sockets.len() > before {
             // The task has to register for the new socket.
             self.mailbox.wake();

@@ -12,7 +12,7 @@ use hawser_policy::LinkId;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::task::AbortHandle;
 
-use crate::socket::{Binding, LinkSocket, SendOutcome, Sharing, SocketFactory};
+use crate::socket::{Binding, LinkSocket, SendOutcome, Sharing, SocketFactory, SocketOptions};
 
 /// Batches kept for a socket that is not writable before its connections have to wait.
 ///
@@ -87,8 +87,8 @@ impl SocketSet {
     }
 
     /// Takes a socket that the application bound, to accept connections at its address.
-    pub(crate) fn adopt(&mut self, socket: UdpSocket) -> io::Result<SocketAddr> {
-        let socket = LinkSocket::adopt(socket, None, false)?;
+    pub(crate) fn adopt(&mut self, socket: UdpSocket, dscp: u8) -> io::Result<SocketAddr> {
+        let socket = LinkSocket::adopt(socket, None, false, dscp)?;
         let address = socket.local();
         let binding =
             Binding { address, device: None, link: None, report_errors: false, sharing: Sharing::Alone };
@@ -130,13 +130,13 @@ impl SocketSet {
     pub(crate) fn bind(
         &mut self,
         binding: Binding,
-        buffer_bytes: usize,
+        options: SocketOptions,
         watch: impl FnOnce(&Arc<LinkSocket>) -> Option<AbortHandle>,
     ) -> io::Result<SocketAddr> {
         if let Some(entry) = self.entries.iter().find(|entry| entry.binding == binding) {
             return Ok(entry.socket.local());
         }
-        let socket = self.bind_unique(&binding, buffer_bytes)?;
+        let socket = self.bind_unique(&binding, options)?;
         let local = socket.local();
         let watcher = if binding.report_errors { watch(&socket) } else { None };
         self.add(socket, binding, watcher);
@@ -153,10 +153,10 @@ impl SocketSet {
 
     /// Two modems of one make may have the same private address. A 4-tuple names a socket, so their ports must differ,
     /// which the kernel does not see to when the sockets are bound to different devices.
-    fn bind_unique(&self, binding: &Binding, buffer_bytes: usize) -> io::Result<Arc<LinkSocket>> {
+    fn bind_unique(&self, binding: &Binding, options: SocketOptions) -> io::Result<Arc<LinkSocket>> {
         let mut rejected = Vec::new();
         loop {
-            let socket = LinkSocket::bind(binding, buffer_bytes, self.factory.as_deref())?;
+            let socket = LinkSocket::bind(binding, options, self.factory.as_deref())?;
             if !self.entries.iter().any(|entry| entry.socket.local() == socket.local()) {
                 return Ok(socket);
             }

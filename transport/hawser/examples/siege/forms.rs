@@ -38,12 +38,21 @@ pub(crate) struct Siege<'a> {
     pub(crate) answers: Vec<RecvStream>,
     /// Packets and bytes that no connection counts.
     pub(crate) raw: (u64, u64),
+    /// Of a user of the gateway, where the form has one.
+    pub(crate) key: String,
 }
 
 impl<'a> Siege<'a> {
     pub(crate) fn new(server: &'a Server) -> io::Result<Self> {
         fs::write(server.folder().join("small"), b"content")?;
-        Ok(Siege { server, clients: Vec::new(), streams: Vec::new(), answers: Vec::new(), raw: (0, 0) })
+        Ok(Siege {
+            server,
+            clients: Vec::new(),
+            streams: Vec::new(),
+            answers: Vec::new(),
+            raw: (0, 0),
+            key: String::new(),
+        })
     }
 
     /// Packets and bytes of all attackers.
@@ -80,7 +89,7 @@ impl<'a> Siege<'a> {
     }
 
     /// Begins something on each of so many streams of so many connections, and leaves them open.
-    async fn leave_open(
+    pub(crate) async fn leave_open(
         &mut self,
         clients: usize,
         streams: usize,

@@ -13,6 +13,7 @@
 mod client;
 mod drain;
 mod forms;
+mod gateway;
 mod load;
 mod others;
 mod server;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use client::Client;
 use forms::{FORMS, Form, Siege};
+use gateway::GATEWAY;
 use others::OTHERS;
 use server::Server;
 
@@ -67,7 +69,7 @@ async fn main() -> ExitCode {
     println!("| attack | packets | KiB sent | µs of CPU per packet | KiB held | per byte | victim | |");
     println!("|---|---|---|---|---|---|---|---|");
     let mut all_hold = true;
-    let forms = FORMS.iter().chain(OTHERS);
+    let forms = FORMS.iter().chain(OTHERS).chain(GATEWAY);
     for form in forms.filter(|form| names.is_empty() || names.iter().any(|name| name == form.name)) {
         let line = match run(form, &command).await {
             Ok(outcome) => {

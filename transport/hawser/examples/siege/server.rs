@@ -13,6 +13,7 @@ use super::Error;
 const TICKS: f64 = 100.0;
 
 pub(crate) struct Server {
+    command: PathBuf,
     process: Child,
     root: PathBuf,
     pub(crate) port: u16,
@@ -52,12 +53,25 @@ impl Server {
         let port = hello["port"].as_u64().and_then(|port| u16::try_from(port).ok());
         let pin = hello["pin"].as_str();
         let (port, pin) = port.zip(pin).ok_or("the server did not say its port and pin")?;
-        Ok(Server { process, root, port, pin: pin.to_owned(), has_files })
+        Ok(Server { command: command.to_owned(), process, root, port, pin: pin.to_owned(), has_files })
     }
 
     /// The folder that is served.
     pub(crate) fn folder(&self) -> PathBuf {
         self.root.join("www")
+    }
+
+    /// Adds a user to a gateway, who may have these ports of it. Returns the key.
+    pub(crate) fn add_user(&self, ports: &[&str]) -> Result<String, Error> {
+        let added = Command::new(&self.command)
+            .args(["gateway", "user", "add", "mallory", "-q", "--state"])
+            .arg(self.root.join("state"))
+            .args(ports.iter().flat_map(|port| ["--listen", port]))
+            .output()?;
+        let key = String::from_utf8(added.stdout)?.trim().to_owned();
+        // The gateway looks at the file twice a second.
+        std::thread::sleep(Duration::from_millis(1_200));
+        if key.is_empty() { Err(String::from_utf8_lossy(&added.stderr).into_owned().into()) } else { Ok(key) }
     }
 
     /// Whether it serves files.

@@ -37,7 +37,13 @@ def accept():
 
 threading.Thread(target=accept, daemon=True).start()
 echo = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+echo.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
 echo.bind(("198.51.100.2", 5202))
 while True:
-    data, peer = echo.recvfrom(65536)
-    echo.sendto(peer[0].encode() if data == b"who" else data, peer)
+    data, control, _, peer = echo.recvmsg(65536, 100)
+    # Service and congestion bits are those of the question.
+    bits = [(level, kind, value[:1]) for level, kind, value in control if kind == socket.IP_TOS]
+    try:
+        echo.sendmsg([peer[0].encode() if data == b"who" else data], bits, 0, peer)
+    except OSError:  # no route to who asks
+        pass

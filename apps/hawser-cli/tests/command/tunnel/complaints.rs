@@ -107,6 +107,14 @@ fn links_carry_what_they_can_without_weights() {
 }
 
 #[test]
+fn modes_change_while_a_call_goes_on() {
+    if can_run() {
+        let printed = run_over(&links(NEAR, NEAR), include_str!("steps/modes.sh"));
+        assert!(printed.ends_with("done\n"), "{printed}");
+    }
+}
+
+#[test]
 fn a_download_that_nobody_reads_holds_up_no_other() {
     check(
         &links(NEAR, NEAR),

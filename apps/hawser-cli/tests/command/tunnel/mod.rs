@@ -2,8 +2,10 @@
 //! gateway's clients. Needs what the emulator needs, python3, `unshare` and `nsenter`; or says that it was skipped.
 
 mod complaints;
+mod everyday;
 mod files;
 mod recipes;
+mod traffic;
 
 use std::path::Path;
 use std::process::Command;
@@ -29,6 +31,7 @@ queue = '100 ms'
 
 const SERVER: &str = include_str!("server.sh");
 const BEYOND: &str = include_str!("beyond.py");
+const DNS: &str = include_str!("dns.py");
 const GATEWAY: &str = include_str!("gateway.sh");
 const CLIENT: &str = include_str!("client.sh");
 const TOOLS: &str = include_str!("tools.py");
@@ -52,11 +55,16 @@ fn run_steps(steps: &str) -> String {
 
 /// The same over the links of this scenario.
 fn run_over(scenario: &str, steps: &str) -> String {
+    run_in(prepared().path(), scenario, GATEWAY, CLIENT, steps)
+}
+
+/// A folder for a test, with the state of a gateway that has a user, and the user's key.
+fn prepared() -> tempfile::TempDir {
     let work = tempfile::tempdir().unwrap();
     let mut add = hawser(["gateway", "user", "add", "alice", "-q", "--state"]);
     add.arg(work.path());
     std::fs::write(work.path().join("key"), run(add).stdout).unwrap();
-    run_in(work.path(), scenario, GATEWAY, CLIENT, steps)
+    work
 }
 
 /// Runs a gateway, and a script on a host behind these links, which has the steps next to it; what that prints.
@@ -66,6 +74,7 @@ fn run_in(work: &Path, scenario: &str, gateway: &str, client: &str, steps: &str)
     write("server.sh", SERVER);
     write("gateway.sh", gateway);
     write("beyond.py", BEYOND);
+    write("dns.py", DNS);
     write("client.sh", client);
     write("tools.py", TOOLS);
     write("steps.sh", steps);

@@ -13,5 +13,14 @@ ip link set near0 up
 inside ip addr add 198.51.100.2/24 dev far0
 inside ip link set far0 up
 nsenter --net=/proc/$beyond/ns/net python3 beyond.py & web=$!
+python3 -c '
+import socket, time
+for _ in range(200):
+    try:
+        socket.create_connection(("198.51.100.2", 5201), 1).close()
+        break
+    except OSError:
+        time.sleep(0.05)
+'
 . ./gateway.sh
 wait $gateway

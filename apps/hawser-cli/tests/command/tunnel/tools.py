@@ -184,3 +184,73 @@ def beside_a_download(what):
     going.clear()
     thread.join()
     return result
+
+
+def classes(bits, count, gap=0.005):
+    """The service and congestion bits of so many answers to packets that have these, and how many there were of each."""
+    came = {}
+    with udp() as sock:
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, bits)
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        sock.connect((FAR, 5202))
+        sock.settimeout(gap)
+        end = None
+        while count or time.monotonic() < end:
+            if count:
+                sock.send(bytes(1000))
+                count -= 1
+                end = time.monotonic() + 1
+            try:
+                _, control, _, _ = sock.recvmsg(2000, 100)
+                value = next(value[0] for _, kind, value in control if kind == socket.IP_TOS)
+                came[value] = came.get(value, 0) + 1
+            except TimeoutError:
+                pass
+    return came
+
+
+def outer_codepoints(device, what):
+    """The codepoints of UDP packets that leave over a device meanwhile, and of those that come."""
+    came = {True: set(), False: set()}
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3)) as sock:
+        sock.bind((device, 3))
+        sock.settimeout(0.2)
+        what()
+        try:
+            while True:
+                data, place = sock.recvfrom(100)
+                if data[0] >> 4 == 4 and data[9] == 17:
+                    came[place[2] == socket.PACKET_OUTGOING].add(data[1] >> 2)
+        except TimeoutError:
+            pass
+    return came[True], came[False]
+
+
+def look_up(name, resolver, over_tcp=False):
+    """The addresses that a resolver has for a name."""
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    question = struct.pack("!HHHHHH", 4711, 0x100, 1, 0, 0, 0) + labels + b"\0\0\1\0\1"
+    if over_tcp:
+        with socket.create_connection((resolver, 53), 5) as sock:
+            sock.sendall(struct.pack("!H", len(question)) + question)
+            answer = sock.makefile("rb").read()[2:]
+    else:
+        with udp() as sock:
+            sock.settimeout(5)
+            sock.sendto(question, (resolver, 53))
+            answer = sock.recv(2000)
+    check(answer[:2] == question[:2], "the answer is to the question")
+    # dns.py names each question again, and then as many addresses as it says.
+    records = answer[len(question) :]
+    return [socket.inet_ntoa(records[at + 12 : at + 16]) for at in range(0, 16 * struct.unpack("!H", answer[6:8])[0], 16)]
+
+
+def reaches_far():
+    """Whether UDP to the far host is answered within a second: only the tunnel leads there and back."""
+    with udp() as sock:
+        sock.settimeout(1)
+        try:
+            sock.sendto(b"who", (FAR, 5202))
+            return sock.recv(100) == b"198.51.100.1"
+        except OSError:
+            return False

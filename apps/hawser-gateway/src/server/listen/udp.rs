@@ -3,22 +3,12 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use bytes::Bytes;
-use h3::error::StreamError;
-use http::Response;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
-use crate::meter::Direction;
-use crate::relay::idle_for;
-use crate::server::client::Client;
-use crate::server::directory::User;
-use crate::server::request::{ERROR_PAUSE, MAX_PAYLOAD, Stream};
-use crate::traffic::Kind;
-use crate::udp_relay::{PacketReceiver, PacketSender};
+use crate::server::udp::{ERROR_PAUSE, FarEnd, MAX_PAYLOAD};
 
 /// Hosts of one port at the same time; what others send is dropped.
 const MOST_HOSTS: usize = 1_024;
@@ -77,56 +67,8 @@ impl UdpArrival {
         self.peer
     }
 
-    /// Carries payloads between the host and the client until one of them ends it or nothing has moved for so long.
-    pub(super) async fn relay(
-        mut self,
-        client: &Client,
-        user: &User,
-        idle: Duration,
-        mut stream: Stream,
-    ) -> Result<(), StreamError> {
-        // Before the answer, so that nothing is lost that comes right behind it.
-        let flow = Arc::new(user.traffic.flow(Kind::Udp));
-        let dropped = flow.clone();
-        let (sender, receiver) = client.flows.open(stream.id(), Box::new(move |_| dropped.dropped()));
-        let response = Response::builder().header("capsule-protocol", "?1").body(());
-        stream.send_response(response.unwrap_or_default()).await?;
-        let (outgoing, incoming) = stream.split();
-        let mut out = PacketSender::new(outgoing, sender, flow.clone());
-        let mut back = PacketReceiver::new(incoming, receiver, flow);
-        let moved = AtomicU64::new(0);
-        let count = || moved.fetch_add(1, Ordering::Relaxed);
-        let downwards = async {
-            while let Some(payload) = self.payloads.recv().await {
-                count();
-                if user.meter.admits(Direction::Down, payload.len())
-                    && let Err(error) = out.send(&payload).await
-                {
-                    return tracing::debug!(%error, "a host's UDP ended");
-                }
-            }
-        };
-        let upwards = async {
-            loop {
-                match back.receive().await {
-                    Ok(Some(payload)) => {
-                        count();
-                        if user.meter.admits(Direction::Up, payload.len()) {
-                            let _ = self.socket.send_to(&payload, self.peer).await;
-                        }
-                    }
-                    Ok(None) => return,
-                    Err(error) => return tracing::debug!(%error, "a host's UDP ended"),
-                }
-            }
-        };
-        tokio::select! {
-            () = downwards => {}
-            () = upwards => {}
-            () = idle_for(idle, || moved.load(Ordering::Relaxed)) => {}
-        }
-        out.finish().await;
-        back.stop();
-        Ok(())
+    /// The host as the other end of a tunnel.
+    pub(super) fn into_far_end(self) -> FarEnd {
+        FarEnd::one_of(self.socket, self.peer, self.payloads)
     }
 }

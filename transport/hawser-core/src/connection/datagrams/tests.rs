@@ -120,28 +120,28 @@ fn a_message_too_long_for_a_shrunken_path_is_dropped_and_blocks_nobody() {
 #[test]
 fn the_receive_queue_keeps_the_newest() {
     let mut queue = queue(0, Some(2_000));
-    assert_eq!(queue.on_datagram(message(0, 600), 603), Ok(true));
+    assert_eq!(queue.on_datagram(message(0, 600), 603, false), Ok(true));
     for byte in 1..10 {
-        assert_eq!(queue.on_datagram(message(byte, 600), 603), Ok(false));
+        assert_eq!(queue.on_datagram(message(byte, 600), 603, false), Ok(false));
     }
     assert!(queue.memory() <= 2_000);
     let mut kept = Vec::new();
     while let Some(message) = queue.receive() {
-        kept.push(message[0]);
+        kept.push(message.data[0]);
     }
     assert_eq!(kept, [7, 8, 9]);
     assert_eq!(queue.drops().receive_overflow, 7);
     // A flood of empty messages is bounded too.
     for _ in 0..10_000 {
-        queue.on_datagram(Bytes::new(), 2).expect("allowed");
+        queue.on_datagram(Bytes::new(), 2, false).expect("allowed");
     }
     assert!(queue.memory() <= 2_000);
 }
 
 #[test]
 fn datagrams_we_did_not_offer_close_the_connection() {
-    assert!(queue(0, None).on_datagram(Bytes::new(), 2).is_err());
-    assert!(queue(0, Some(500)).on_datagram(message(0, 600), 603).is_err());
+    assert!(queue(0, None).on_datagram(Bytes::new(), 2, false).is_err());
+    assert!(queue(0, Some(500)).on_datagram(message(0, 600), 603, false).is_err());
 }
 
 #[test]

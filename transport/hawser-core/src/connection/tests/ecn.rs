@@ -68,3 +68,17 @@ fn congestion_marks_reduce_the_window() {
     assert!(stats.congestion_window < before / 3, "{before} then {}", stats.congestion_window);
     assert_eq!(stats.packets_lost, 0);
 }
+
+/// What carries packets of others in datagrams tells their senders of congestion on its way.
+#[test]
+fn a_datagram_says_whether_its_packet_was_marked() {
+    for (remark, is_marked) in [(congested as fn(&Sent) -> Option<Ecn>, true), (|sent| sent.ecn, false)] {
+        let mut pair = pair();
+        pair.run(Duration::from_millis(500));
+        pair.remark = remark;
+        pair.client().send_datagram(vec![7; 1_100].into(), None).unwrap();
+        pair.run(Duration::from_millis(100));
+        let received = pair.server().read_datagram_as_received().unwrap();
+        assert_eq!((received.data.len(), received.is_marked), (1_100, is_marked));
+    }
+}
