@@ -20,6 +20,7 @@ pub(super) fn case(request: &Request<'_>) -> Result<Measured, String> {
         scheduler: request.policy,
         controller: "cubic",
         seed: request.seed,
+        priorities: request.setting("case.priorities") != Some("false"),
     };
     let measures = case.run(&setting);
     // A case keeps its network for itself: the figures to the last digit tell runs apart as well.

@@ -152,6 +152,14 @@ impl Request<'_> {
         (self.load)(file, &set)
     }
 
+    /// The value of a field that is set otherwise; the last one counts.
+    pub fn setting(&self, key: &str) -> Option<&str> {
+        let value = |line: &'_ String| {
+            line.strip_prefix(key)?.strip_prefix('=').map(str::len).map(|length| line.len() - length)
+        };
+        self.set.iter().rev().find_map(|line| value(line).map(|from| line[from..].trim_matches('"')))
+    }
+
     /// The override that chooses the policy.
     pub fn chosen(&self) -> String {
         format!("{}={}", self.key, self.policy)
