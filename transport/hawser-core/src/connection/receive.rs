@@ -353,6 +353,7 @@ impl Connection {
             self.trace_received(now, || opened.traced(header));
             if let Some(path) = self.paths.get_mut(opened.space.path()) {
                 path.heard_at = Some(now);
+                path.acks_leave_on = None;
             }
             self.on_packet_while_closing(now, opened.space.path(), &opened.packet[opened.payload]);
             return;
