@@ -125,6 +125,10 @@ impl EarliestArrival {
             return decision;
         }
         let is_idle = view.queue.total() == 0;
+        if !is_idle && self.empty_since.is_some() && self.end(view).is_none() {
+            // What is queued now is no refill of what was.
+            self.standing = None;
+        }
         self.empty_since = is_idle.then(|| self.empty_since.unwrap_or(view.now));
         if amiss && view.queue.datagrams > 0 {
             self.watch.ask(view, commands);

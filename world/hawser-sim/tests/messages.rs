@@ -103,3 +103,50 @@ fn a_download_is_no_message() {
     );
     assert!(with.copied < without.copied + 0.005, "{} {}", with.copied, without.copied);
 }
+
+/// The 99th percentile of answers of 64 kB, one after the other, over these links: milliseconds.
+fn conversation(links: &[&str], seed: u64) -> f64 {
+    let links = links.concat();
+    let text = format!(
+        r#"
+        version = 1
+        seed = {seed}
+        duration = "30 s"
+        {links}
+        [[flow]]
+        name = "main"
+        kind = "requests"
+        response = "64 kB"
+        think = "100 ms"
+        "#
+    );
+    let scenario = Scenario::parse(&text, "conversation.toml", &mut |_| Err(String::new()));
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation =
+        Simulation::new(&scenario, &common::registry(), Options::default()).expect("it can run");
+    simulation.run(&mut NoRecorder).flows[0].delay.p99_ms
+}
+
+/// A message as long as the one before it is no queue that is refilled, of which a far path would take the end.
+#[test]
+fn a_far_link_makes_no_answer_late() {
+    let near = r#"
+        [[link]]
+        name = "near0"
+        rate = "100 Mbit/s"
+        delay = "10 ms"
+        queue = "500 kB"
+        "#;
+    let far = r#"
+        [[link]]
+        name = "far0"
+        rate = "20 Mbit/s"
+        delay = "30 ms"
+        queue = "300 kB"
+        "#;
+    for seed in 1..=6 {
+        let (both, alone) = (conversation(&[near, far], seed), conversation(&[near], seed));
+        println!("seed {seed}: {both:.1} ms, over the near link alone {alone:.1} ms");
+        assert!(both < 1.02 * alone, "seed {seed}: {both} ms instead of {alone}");
+    }
+}

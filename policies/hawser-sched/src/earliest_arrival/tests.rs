@@ -49,6 +49,19 @@ fn a_short_queue_is_left_to_the_fast_path_until_it_proves_to_be_lasting() {
     assert_eq!(skip(ask(&mut scheduler, 50, &paths, unsent(90_000))), None);
 }
 
+/// Each is as long as the one before, as a queue that is refilled would be.
+#[test]
+fn messages_one_after_the_other_are_no_lasting_queue() {
+    let parameters = EarliestArrivalParameters { budget: 0.0, ..Default::default() };
+    let mut scheduler = EarliestArrival::with_parameters(parameters);
+    let mut paths = fast_full();
+    for ms in (0..1_000).step_by(100) {
+        busy(&mut paths, ms);
+        assert_eq!(skip(ask(&mut scheduler, ms, &paths, unsent(50_000))), None, "{ms}");
+        ask(&mut scheduler, ms + 10, &paths, unsent(0));
+    }
+}
+
 #[test]
 fn standing_rounds_is_how_long_a_queue_stands_before_it_counts_as_lasting() {
     for (standing_rounds, expected) in [(0, 0), (1, 20), (3, 60)] {
