@@ -353,7 +353,6 @@ impl Connection {
             self.trace_received(now, || opened.traced(header));
             if let Some(path) = self.paths.get_mut(opened.space.path()) {
                 path.heard_at = Some(now);
-                path.acks_leave_on = None;
             }
             self.on_packet_while_closing(now, opened.space.path(), &opened.packet[opened.payload]);
             return;
@@ -452,6 +451,7 @@ impl Connection {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return false };
         let returned = path.heard_at.is_some_and(|at| at + path.recovery.probe_timeout() < now);
         path.heard_at = Some(now);
+        path.acks_leave_on = None;
         let (id, is_suspect) = (path.id, path.life() == LifeCycle::Suspect);
         if opened.choice != KeyChoice::Previous && path.key_phase.on_received(opened.number) {
             self.on_key_phase_received(now);

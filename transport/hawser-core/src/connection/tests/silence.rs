@@ -149,12 +149,7 @@ fn probes_of_a_link_that_is_back_are_not_acknowledged_on_the_one_that_is_gone() 
         download(&mut pair, 10);
         assert_eq!(of_server(&mut pair), Some(PathState::Suspect), "turn {turn}");
         pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(0));
-        let flip = pair.now;
         download(&mut pair, 6);
-        for sent in pair.sent.iter().filter(|sent| sent.at >= flip - Duration::from_millis(60)) {
-            let on = u8::from([sent.tuple.local, sent.tuple.remote].contains(&client_address(1)));
-            eprintln!("turn {turn} {:?} {:?} path {on} {} bytes", sent.at, sent.by, sent.payload.len());
-        }
         assert_eq!(of_server(&mut pair), Some(PathState::Active), "turn {turn}");
         download(&mut pair, 4);
     }
