@@ -3,11 +3,9 @@
 use hawser_core::LossRecovery;
 use hawser_sim::soak::Course;
 
+use super::programs::DIGITS;
 use crate::data::sweep::digest;
 use crate::experiments::verify::{Measured, Request};
-
-/// Digits of a digest that stand in for a trace hash.
-const DIGITS: usize = 16;
 
 /// The random course of the seed. Its policies are its own; what is verified is the core below them.
 pub(super) fn course(request: &Request<'_>) -> Result<Measured, String> {

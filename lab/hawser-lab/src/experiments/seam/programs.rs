@@ -8,7 +8,7 @@ use crate::data::sweep::digest;
 use crate::experiments::verify::{Measured, Request};
 
 /// Digits of a digest that stand in for a trace hash.
-const DIGITS: usize = 16;
+pub(super) const DIGITS: usize = 16;
 
 /// The case of the mobility gauntlet, or of the policy sets, that the runs are named after.
 pub(super) fn case(request: &Request<'_>) -> Result<Measured, String> {

@@ -154,10 +154,8 @@ impl Request<'_> {
 
     /// The value of a field that is set otherwise; the last one counts.
     pub fn setting(&self, key: &str) -> Option<&str> {
-        let value = |line: &'_ String| {
-            line.strip_prefix(key)?.strip_prefix('=').map(str::len).map(|length| line.len() - length)
-        };
-        self.set.iter().rev().find_map(|line| value(line).map(|from| line[from..].trim_matches('"')))
+        let value = self.set.iter().rev().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        value.map(|value| value.trim_matches('"'))
     }
 
     /// The override that chooses the policy.
