@@ -71,6 +71,8 @@ pub struct TransportConfig {
     pub max_concurrent_paths: u32,
     /// No probe timeout of application data is shorter. Zero is RFC 9002; implementations of TCP wait for 200 ms, with which one can compare.
     pub least_probe_timeout: Duration,
+    /// Whether losses and timers are judged by what the path does, or by RFC 9002 to the letter.
+    pub loss_recovery: LossRecovery,
     /// How long a silent path is kept as suspect before it is abandoned; for longer while no other path answers.
     pub suspect_path_timeout: Duration,
     /// Makes the policy set of each connection: scheduler, congestion controllers, acknowledgement policy, agent.
@@ -130,6 +132,7 @@ impl TransportConfig {
             max_path_id: Some(7),
             max_concurrent_paths: 8,
             least_probe_timeout: Duration::ZERO,
+            loss_recovery: LossRecovery::Adaptive,
             suspect_path_timeout: Duration::from_secs(30),
             policies,
             ack_frequency: None,
@@ -140,6 +143,18 @@ impl TransportConfig {
             qlog: None,
         }
     }
+}
+
+/// How losses are told from reordering and outages, and how long probe timeouts grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossRecovery {
+    /// Thresholds follow the reordering that a path shows, epochs whose losses come back are undone, and where multipath is negotiated,
+    /// outages are told from congestion, back-off has a cap, and a path is asked as soon as the peer is heard on it.
+    #[default]
+    Adaptive,
+    /// As RFC 9002 says and nothing else: three packets, 9/8 of a round trip, timeouts that double, every loss a sign of congestion.
+    /// For comparisons.
+    Rfc9002,
 }
 
 /// See [`TransportConfig::repair_buffer`].

@@ -106,7 +106,9 @@ mod text;
 mod tuple;
 mod versions;
 
-pub use config::{ClientConfig, EndpointConfig, PreferredAddresses, ServerConfig, TransportConfig};
+pub use config::{
+    ClientConfig, EndpointConfig, LossRecovery, PreferredAddresses, ServerConfig, TransportConfig,
+};
 pub use connection::ack_frequency::AckFrequencyUnsupported;
 pub use connection::datagrams::{ReceivedDatagram, SendDatagramError};
 pub use connection::messages::SendMessageError;

@@ -215,6 +215,8 @@ pub struct Transport {
     pub max_ack_delay: Option<Nanos>,
     /// No probe timeout is shorter.
     pub least_timeout: Nanos,
+    /// Losses and timers are judged as RFC 9002 says, and nothing else.
+    pub rfc9002: bool,
     /// Round trips until the application may send: more than one are waited for on top of the handshake, as with TCP and TLS.
     pub setup_rounds: u32,
     /// How long a connection lives without hearing anything; `None`: the transport's own.
@@ -310,6 +312,7 @@ impl Default for Transport {
             send_buffer: None,
             max_ack_delay: None,
             least_timeout: 0,
+            rfc9002: false,
             setup_rounds: 1,
             idle_timeout: None,
             max_datagram: None,

@@ -11,7 +11,13 @@ fn check(name: &str, seeds: std::ops::Range<u64>) {
     println!("{name}: {}", case.about);
     let mut broken = Vec::new();
     for seed in seeds {
-        let setting = Setting { registry: &registry, scheduler: "default", controller: "cubic", seed };
+        let setting = Setting {
+            registry: &registry,
+            scheduler: "default",
+            controller: "cubic",
+            seed,
+            priorities: true,
+        };
         let measures = case.run(&setting);
         let line: Vec<String> = measures.iter().map(ToString::to_string).collect();
         println!("  seed {seed}: {}", line.join(", "));

@@ -28,7 +28,13 @@ fn check(name: &str) {
     let case = sets::CASES.iter().find(|case| case.name == name).expect("it is listed");
     let mut broken = Vec::new();
     for seed in 1..=3 {
-        let setting = Setting { registry: &registry, scheduler: "default", controller: "cubic", seed };
+        let setting = Setting {
+            registry: &registry,
+            scheduler: "default",
+            controller: "cubic",
+            seed,
+            priorities: true,
+        };
         let measures = case.run(&setting);
         println!("seed {seed}: {}", measures.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
         broken

@@ -302,6 +302,7 @@ impl Connection {
             let silent = path.heard_at.map(|at| now.since(at));
             if silent.is_some_and(|silent| REPEAT_AFTER < silent && silent < REPEAT_UNTIL) {
                 path.space.received.repeat(now);
+                path.acks_leave_on = Some(returned);
             }
         }
     }
@@ -365,8 +366,10 @@ impl Connection {
     /// Fills the list of siblings if the controller of a path asks for it.
     pub(super) fn fill_siblings(&mut self, id: PathId) {
         self.scratch.siblings.clear();
+        // What is still acknowledged of an abandoned path is no competition.
+        let counts = |path: &&super::paths::path::Path| path.id == id || path.life().can_send();
         if self.paths.get(id).is_some_and(|path| path.recovery.wants_siblings()) {
-            self.scratch.siblings.extend(self.paths.iter().map(|path| path.sibling()));
+            self.scratch.siblings.extend(self.paths.iter().filter(counts).map(|path| path.sibling()));
         }
     }
 }

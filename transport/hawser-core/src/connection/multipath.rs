@@ -481,7 +481,7 @@ impl Connection {
         }
         self.move_path(now, id, event);
         self.extensions.datagrams.on_path_gone(id);
-        self.release_in_flight(now, id);
+        self.leave_to_others(id);
         self.sync_cids();
         if event != LifeEvent::AbandonedByPeer {
             self.ask_other_paths(id);
@@ -495,15 +495,35 @@ impl Connection {
         others.for_each(|path| path.probes = path.probes.max(1));
     }
 
-    /// Everything in flight on an abandoned path counts as lost, without a congestion signal.
-    fn release_in_flight(&mut self, now: Time, id: PathId) {
-        let mut lost = std::mem::take(&mut self.scratch.lost);
-        let mut acked = Vec::new();
+    /// What is in flight on an abandoned path is queued for others. The peer acknowledges what arrives of it after all, and what was so
+    /// acknowledged is not sent again: a full window of a quick path can be a minute's worth of the slow one that is left.
+    fn leave_to_others(&mut self, id: PathId) {
         if let Some(path) = self.paths.get_mut(id) {
             path.responses.stop();
             path.tuples.stop();
             path.copies.clear();
             path.probes = 0;
+        }
+        self.resend_elsewhere(id);
+    }
+
+    /// Queues what is outstanding on a path, and was not queued before, for other paths.
+    fn resend_elsewhere(&mut self, id: PathId) {
+        let Some(path) = self.paths.get_mut(id) else { return };
+        let mut frames = Vec::new();
+        path.recovery.resend_elsewhere(&mut path.space, |packet| {
+            frames.extend(packet.frames.iter().filter(|frame| is_movable(frame)).cloned());
+        });
+        for frame in &frames {
+            self.on_frame_lost(SpaceId::Path(id), frame);
+        }
+    }
+
+    /// Nothing in flight on an abandoned path will be acknowledged any more; no congestion signal.
+    fn release_in_flight(&mut self, now: Time, id: PathId) {
+        let mut lost = std::mem::take(&mut self.scratch.lost);
+        let mut acked = Vec::new();
+        if let Some(path) = self.paths.get_mut(id) {
             path.recovery.drain(&mut path.space, &mut lost);
         }
         self.settle(now, SpaceId::Path(id), &mut acked, &mut lost);
@@ -518,13 +538,7 @@ impl Connection {
         path.suspect = Some(Suspect::new(now, &pace, path.recovery.rtt.smoothed()));
         path.traffic.times_suspect += 1;
         path.copies.clear();
-        let mut frames = Vec::new();
-        path.recovery.resend_elsewhere(&mut path.space, |packet| {
-            frames.extend(packet.frames.iter().filter(|frame| is_movable(frame)).cloned());
-        });
-        for frame in &frames {
-            self.on_frame_lost(SpaceId::Path(id), frame);
-        }
+        self.resend_elsewhere(id);
         self.move_path(now, id, LifeEvent::FellSilent);
     }
 
@@ -648,6 +662,7 @@ impl Connection {
 
     /// The period of an abandoned path is over.
     pub(super) fn forget_path(&mut self, now: Time, id: PathId) {
+        self.release_in_flight(now, id);
         self.move_path(now, id, LifeEvent::PeriodOver);
         self.paths.remove(id);
         self.extensions.messages.on_path_gone(id);

@@ -451,6 +451,7 @@ impl Connection {
         let Some(path) = self.paths.get_mut(opened.space.path()) else { return false };
         let returned = path.heard_at.is_some_and(|at| at + path.recovery.probe_timeout() < now);
         path.heard_at = Some(now);
+        path.acks_leave_on = None;
         let (id, is_suspect) = (path.id, path.life() == LifeCycle::Suspect);
         if opened.choice != KeyChoice::Previous && path.key_phase.on_received(opened.number) {
             self.on_key_phase_received(now);

@@ -15,6 +15,7 @@ use super::policies::schedule::{has_queued, has_waiting};
 use super::recovery::{BackOff, SpaceKind};
 use super::zero_rtt::EarlyData;
 use super::{Connection, Scratch};
+use crate::config::LossRecovery;
 use crate::endpoint::EndpointEvent;
 use crate::{Code, ConnectionError, TransportError};
 
@@ -83,10 +84,16 @@ impl Connection {
         (path.life() == LifeCycle::Active && self.has_alternative(path.id)).then_some(at)
     }
 
+    /// Whether silences are told from congestion, and probed often.
+    #[inline]
+    fn tells_outages(&self) -> bool {
+        self.paths.is_multipath() && self.transport.loss_recovery == LossRecovery::Adaptive
+    }
+
     /// How far probe timeouts back off.
     #[inline]
     fn back_off(&self) -> BackOff {
-        match self.paths.is_multipath() {
+        match self.tells_outages() {
             false => BackOff::Unlimited,
             true if self.awaits_data() => BackOff::WITH_DATA,
             true => BackOff::WITHOUT_DATA,
@@ -351,14 +358,14 @@ impl Connection {
             let code = Code::PATH_UNSTABLE_OR_POOR;
             self.abandon(now, id, super::paths::life_cycle::LifeEvent::AbandonedLocally, code);
         } else if suspect.next_probe <= now {
-            let (random, is_multipath) = (self.next_random(), self.paths.is_multipath());
+            let (random, tells_outages) = (self.next_random(), self.tells_outages());
             let longest = if self.awaits_data() { SuspectPace::WITH_DATA } else { SuspectPace::WITHOUT_DATA };
             let Some(path) = self.paths.get_mut(id) else { return };
             if let Some(suspect) = &mut path.suspect {
                 suspect.on_probe(now, &longest, path.recovery.rtt.smoothed(), random);
             }
             path.recovery.on_pto(random);
-            if is_multipath {
+            if tells_outages {
                 path.recovery.begin_silence(&path.space);
             }
             if replaceable {

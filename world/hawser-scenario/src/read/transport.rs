@@ -35,6 +35,9 @@ pub(super) fn transport(fields: &Fields<'_>, registry: Option<&Registry>) -> Res
                 _ => Err(value.error("expected at most \"10 s\"")),
             }
         })?,
+        rfc9002: fields.read_or("recovery", default.rfc9002, |value| {
+            value.choice(&[("adaptive", false), ("rfc9002", true)])
+        })?,
         setup_rounds: fields
             .read_or("setup_rounds", default.setup_rounds, |value| Ok(value.integer(1..=10)? as u32))?,
         idle_timeout: fields.read("idle_timeout", |value| match value.duration()? {

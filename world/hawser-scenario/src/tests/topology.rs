@@ -114,6 +114,7 @@ fn every_kind_of_flow() {
         send_buffer = "1 MiB"
         max_ack_delay = "5 ms"
         least_timeout = "200 ms"
+        recovery = "rfc9002"
         setup_rounds = 3
         idle_timeout = "2 min"
         max_datagram = 1350
@@ -165,6 +166,7 @@ fn every_kind_of_flow() {
             send_buffer: Some(1 << 20),
             max_ack_delay: Some(5 * MILLISECOND),
             least_timeout: 200 * MILLISECOND,
+            rfc9002: true,
             setup_rounds: 3,
             idle_timeout: Some(120 * SECOND),
             max_datagram: Some(1350),

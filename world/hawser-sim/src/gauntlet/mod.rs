@@ -12,7 +12,7 @@
 //! # hawser_paths::register(&mut registry);
 //! # hawser_cc::register(&mut registry);
 //! let case = gauntlet::CASES.iter().find(|case| case.name == "download-port-rebinding").expect("it is listed");
-//! for measure in case.run(&Setting { registry: &registry, scheduler: "default", controller: "cubic", seed: 1 }) {
+//! for measure in case.run(&Setting { registry: &registry, scheduler: "default", controller: "cubic", seed: 1, priorities: true }) {
 //!     println!("{measure}: {}", measure.holds());
 //! }
 //! ```
@@ -40,6 +40,8 @@ pub struct Setting<'a> {
     pub controller: &'a str,
     /// Decides everything random.
     pub seed: u64,
+    /// Whether urgent data is marked as such. Without, cases about priorities show what they are worth.
+    pub priorities: bool,
 }
 
 /// Something that happens to a connection, and what it may cost.

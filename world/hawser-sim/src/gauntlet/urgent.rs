@@ -23,6 +23,7 @@ const END: Time = Time::from_secs(16);
 #[derive(Default)]
 struct Sender {
     has_bulk: bool,
+    priorities: bool,
     bulk: Option<StreamId>,
     peer: Option<ConnectionHandle>,
     next: Option<Time>,
@@ -41,7 +42,9 @@ impl Application for Sender {
     fn on_event(&mut self, now: Time, peer: ConnectionHandle, connection: &mut Connection, event: &Event) {
         if matches!(event, Event::HandshakeConfirmed) {
             let bulk = connection.open_stream(false).expect("allowed");
-            connection.set_priority(bulk, -10).expect("open");
+            if self.priorities {
+                connection.set_priority(bulk, -10).expect("open");
+            }
             (self.bulk, self.peer, self.next) = (Some(bulk), Some(peer), Some(now));
         }
         self.fill(connection);
@@ -55,7 +58,9 @@ impl Application for Sender {
         self.next = Some(now + INTERVAL);
         let Some(connection) = self.peer.and_then(|peer| sockets.connection(peer)) else { return };
         if let Some(message) = connection.open_stream(false) {
-            connection.set_priority(message, 10).expect("open");
+            if self.priorities {
+                connection.set_priority(message, 10).expect("open");
+            }
             connection.write(message, &[2; MESSAGE]).expect("room for a message");
             connection.finish(message).expect("open");
             self.sent.insert(message, now);
@@ -101,7 +106,7 @@ fn slowest_message(setting: &Setting<'_>, has_bulk: bool, queue_ms: u64) -> Dura
     let mut host = client(Receiver::default(), setting.seed);
     host.connect(Time::ZERO, client_config(transport.clone()), client_address(0), SERVER, "server.test")
         .expect("the address is valid");
-    let sender = Sender { has_bulk, ..Sender::default() };
+    let sender = Sender { has_bulk, priorities: setting.priorities, ..Sender::default() };
     let mut network: Network<Host<Receiver>, Host<Sender>> =
         Network::new(host, server(transport, sender, setting.seed), setting.seed);
     let links = [link(100, 10, queue_ms), link(5, 20, 100)];

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use hawser_core::crypto::null::{NullClient, NullServer};
 use hawser_core::{
-    ClientConfig, Endpoint, EndpointConfig, FourTuple, QlogFactory, ServerConfig, TransportConfig,
+    ClientConfig, Endpoint, EndpointConfig, FourTuple, LossRecovery, QlogFactory, ServerConfig,
+    TransportConfig,
 };
 use hawser_link::{LinkIndex, RouteIndex, derive_seed};
 use hawser_paths::CostCaps;
@@ -450,6 +451,9 @@ pub fn transport_config(
         config.max_ack_delay = std::time::Duration::from_nanos(delay);
     }
     config.least_probe_timeout = std::time::Duration::from_nanos(asked.least_timeout);
+    if asked.rfc9002 {
+        config.loss_recovery = LossRecovery::Rfc9002;
+    }
     if let Some(timeout) = asked.idle_timeout {
         config.max_idle_timeout = Some(std::time::Duration::from_nanos(timeout));
     }

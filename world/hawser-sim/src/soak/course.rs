@@ -1,5 +1,6 @@
 use std::fmt;
 
+use hawser_core::LossRecovery;
 use hawser_link::{
     DelayModel, DirectionConfig, Impairments, Jitter, LossModel, MILLISECOND, QueueConfig, RateModel, mix,
 };
@@ -54,6 +55,8 @@ pub struct Course {
     pub length: u64,
     /// Whether packets are marked.
     pub ecn: bool,
+    /// How both ends tell losses.
+    pub recovery: LossRecovery,
 }
 
 /// SplitMix64.
@@ -109,7 +112,8 @@ impl Course {
         if restless.one_in(RESTLESS) {
             links.iter_mut().flatten().for_each(|direction| reorder(&mut restless, direction));
         }
-        Course { seed, links, happenings, policies, length, ecn: random.one_in(2) }
+        let recovery = LossRecovery::Adaptive;
+        Course { seed, links, happenings, policies, length, ecn: random.one_in(2), recovery }
     }
 
     /// When the links work for good: after everything that happens, and every outage.

@@ -96,6 +96,7 @@ impl<'a> Run<'a> {
         let policies = registry.set(&course.policies).unwrap_or_else(|error| panic!("{error}"));
         let mut transport = TransportConfig::with_policies(policies);
         transport.ecn = course.ecn;
+        transport.loss_recovery = course.recovery;
         // Most downloads are over before everything happened.
         transport.max_idle_timeout = Some(Duration::from_secs(90));
         let transport = Arc::new(transport);

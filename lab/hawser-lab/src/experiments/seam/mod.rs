@@ -1,7 +1,9 @@
 //! What the list of Hawser's own promises (`lab/reproductions/seam.toml`) measures beyond plain scenarios.
 
+mod courses;
 mod delays;
 mod programs;
+mod returns;
 
 use super::verify::Program;
 
@@ -10,6 +12,8 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program::new("seam-same-seed", programs::same_seed, &["different_traces"]),
     Program::new("seam-one-way-delays", delays::one_way, &["error_ms", "error_of_half_round_trips_ms"]),
     Program::new("seam-case", programs::case, CASE_METRICS),
+    Program::new("seam-returns", returns::returns, &["returns", "late_returns", "slowest_ms"]),
+    Program::new("seam-course", courses::course, &["failures", "longest_pause_ms"]),
 ];
 
 /// The measures of the cases of the mobility gauntlet (`hawser_sim::gauntlet`) and of the policy sets (`hawser_sim::sets`).

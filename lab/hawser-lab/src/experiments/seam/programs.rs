@@ -8,7 +8,7 @@ use crate::data::sweep::digest;
 use crate::experiments::verify::{Measured, Request};
 
 /// Digits of a digest that stand in for a trace hash.
-const DIGITS: usize = 16;
+pub(super) const DIGITS: usize = 16;
 
 /// The case of the mobility gauntlet, or of the policy sets, that the runs are named after.
 pub(super) fn case(request: &Request<'_>) -> Result<Measured, String> {
@@ -20,6 +20,7 @@ pub(super) fn case(request: &Request<'_>) -> Result<Measured, String> {
         scheduler: request.policy,
         controller: "cubic",
         seed: request.seed,
+        priorities: request.setting("case.priorities") != Some("false"),
     };
     let measures = case.run(&setting);
     // A case keeps its network for itself: the figures to the last digit tell runs apart as well.

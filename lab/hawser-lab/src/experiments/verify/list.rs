@@ -152,6 +152,12 @@ impl Request<'_> {
         (self.load)(file, &set)
     }
 
+    /// The value of a field that is set otherwise; the last one counts.
+    pub fn setting(&self, key: &str) -> Option<&str> {
+        let value = self.set.iter().rev().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        value.map(|value| value.trim_matches('"'))
+    }
+
     /// The override that chooses the policy.
     pub fn chosen(&self) -> String {
         format!("{}={}", self.key, self.policy)

@@ -74,6 +74,8 @@ pub(crate) struct Path {
     pub(crate) ack_only_run: u32,
     /// When a datagram last arrived on it.
     pub(crate) heard_at: Option<Time>,
+    /// The path that was heard when this one had fallen silent: acknowledgements for this one leave there until it is heard again.
+    pub(crate) acks_leave_on: Option<PathId>,
     pub(crate) traffic: Traffic,
 }
 
@@ -129,6 +131,7 @@ impl Path {
             is_held_up: false,
             probes: 0,
             suspect: None,
+            acks_leave_on: None,
             trusted_from: None,
             asked_after: None,
             key_phase: PathKeyPhase::default(),

@@ -22,11 +22,14 @@ impl Policies {
     /// The path on which acknowledgements leave that are due for the path at `at`; noted for
     /// [`acks_return_on`](Self::acks_return_on).
     pub(crate) fn choose_return_path(&mut self, now: Time, paths: &PathSet, at: usize) -> Option<PathId> {
-        let acked = paths.at(at)?.id;
-        // With one path there is nothing to choose, and on every packet that would cost.
-        let wanted = if paths.len() > 1 { self.wanted_return_path(now, paths, acked) } else { None };
+        let path = paths.at(at)?;
+        let acked = path.id;
         let is_usable = |path: &&Path| path.can_transmit() && !path.is_held_up;
         let usable = |id: PathId| paths.get(id).filter(is_usable).map(|path| path.id);
+        let elsewhere = path.acks_leave_on.and_then(usable);
+        // With one path there is nothing to choose, and on every packet that would cost.
+        let choose = |policies: &mut Self| policies.wanted_return_path(now, paths, acked);
+        let wanted = elsewhere.or_else(|| if paths.len() > 1 { choose(self) } else { None });
         let transmitting = || paths.iter().filter(|path| path.can_transmit());
         let any = || transmitting().min_by_key(|path| path.is_held_up).map(|path| path.id);
         let chosen = wanted.and_then(usable).or_else(|| usable(acked)).or_else(any);

@@ -229,6 +229,9 @@ impl PathRecovery {
 
     /// A lost packet was acknowledged. When nearly all of an epoch were, there was no congestion: the controller may undo.
     pub(super) fn note_spurious(&mut self, record: &LostRecord, now: Time) {
+        if self.reordering.is_fixed() {
+            return;
+        }
         let undone = record.epoch.and_then(|epoch| self.epoch.on_spurious(epoch));
         self.controller.on_spurious_loss(&SpuriousLoss { now, bytes: u64::from(record.bytes), undone });
         if undone.is_some() {

@@ -157,7 +157,7 @@ impl PathRecovery {
             handshake_confirmed: false,
             peer_validated_us: false,
             initial_rtt: config.initial_rtt,
-            reordering: ReorderingTolerance::new(),
+            reordering: ReorderingTolerance::new(config.loss_recovery),
             delivery: DeliveryRateEstimator::new(now),
             ecn: EcnValidator::new(config.ecn),
             ecn_enabled: config.ecn,

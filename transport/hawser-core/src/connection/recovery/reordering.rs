@@ -10,6 +10,8 @@
 
 use std::time::Duration;
 
+use crate::config::LossRecovery;
+
 #[cfg(test)]
 mod tests;
 
@@ -45,12 +47,25 @@ pub(crate) struct ReorderingTolerance {
     /// When the present period began.
     round: u64,
     epoch: u64,
+    /// Nothing is learnt.
+    is_fixed: bool,
 }
 
 impl ReorderingTolerance {
-    /// As RFC 9002 recommends.
-    pub(crate) fn new() -> Self {
-        Self::default()
+    /// As RFC 9002 begins with.
+    pub(crate) fn new(recovery: LossRecovery) -> Self {
+        ReorderingTolerance { is_fixed: recovery == LossRecovery::Rfc9002, ..Self::default() }
+    }
+
+    /// The same of a path of which nothing is known.
+    pub(crate) fn forgotten(&self) -> Self {
+        ReorderingTolerance { is_fixed: self.is_fixed, ..Self::default() }
+    }
+
+    /// Whether it stays with the thresholds of RFC 9002.
+    #[inline]
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.is_fixed
     }
 
     /// A packet counts as lost when one sent this many numbers later is acknowledged; `None` where that says nothing.
@@ -77,6 +92,9 @@ impl ReorderingTolerance {
 
     /// A packet was acknowledged after one that left later, `distance` numbers behind the largest and `elapsed` after it left.
     pub(crate) fn on_overtaken(&mut self, distance: u64, elapsed: Duration, smoothed: Duration) {
+        if self.is_fixed {
+            return;
+        }
         self.present = self.present.or(Extent { distance, late: elapsed.saturating_sub(smoothed) });
     }
 
@@ -86,6 +104,6 @@ impl ReorderingTolerance {
         if round.saturating_sub(self.round) < PERIOD_ROUNDS || epoch == self.epoch {
             return;
         }
-        *self = ReorderingTolerance { present: Extent::default(), before: self.present, round, epoch };
+        *self = ReorderingTolerance { before: self.present, round, epoch, ..self.forgotten() };
     }
 }

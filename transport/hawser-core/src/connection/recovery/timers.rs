@@ -100,7 +100,7 @@ impl PathRecovery {
     pub(crate) fn may_have_returned(&self, now: Time, after_pause: bool) -> bool {
         let expected = self.rtt.smoothed() + self.rtt.max_ack_delay();
         let is_late = || self.outstanding_since().is_some_and(|since| since + expected < now);
-        self.pto_count > 0 || (after_pause && is_late())
+        !self.reordering.is_fixed() && (self.pto_count > 0 || (after_pause && is_late()))
     }
 
     /// Whether nothing that the peer must acknowledge left within the last round trip, or since `least`.

@@ -81,11 +81,12 @@ impl PathRecovery {
         let congestion = self.snapshot(now);
         let rtt = RttEstimator::new(self.rtt.own(), self.initial_rtt, self.rtt.max_ack_delay())
             .with_least_timeout(self.rtt.least_timeout());
+        let forgotten = self.reordering.forgotten();
         let left = FormerTuple {
             generation: std::mem::replace(&mut self.tuple_generation, generation),
             bytes_in_flight: std::mem::take(&mut self.bytes_in_flight),
             rtt: std::mem::replace(&mut self.rtt, rtt),
-            reordering: std::mem::replace(&mut self.reordering, ReorderingTolerance::new()),
+            reordering: std::mem::replace(&mut self.reordering, forgotten),
             delivery: std::mem::replace(&mut self.delivery, DeliveryRateEstimator::new(now)),
             ecn: std::mem::replace(&mut self.ecn, EcnValidator::new(self.ecn_enabled)),
             recent_loss: std::mem::take(&mut self.recent_loss),

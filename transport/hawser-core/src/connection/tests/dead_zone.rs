@@ -173,3 +173,37 @@ fn a_path_that_cannot_be_validated_is_kept_while_no_other_answers() {
         assert_eq!(read, 30_000, "{side:?}");
     }
 }
+
+/// A full window of a quick path is a minute's worth of a slow one: what arrived is not sent again because the path was abandoned while it
+/// was under way.
+#[test]
+fn what_arrives_of_an_abandoned_path_is_not_sent_again() {
+    let mut pair = Pair::connected(Settings::default());
+    let second = pair.open(1);
+    let now = pair.now;
+    pair.client().set_path_status(now, PathId::ZERO, PathStatus::Backup).unwrap();
+    pair.run(Duration::from_millis(200));
+    let read = |pair: &mut Pair| {
+        while let Some(id) = pair.client().accept_stream(false) {
+            while pair.client().read_chunk(id, 1 << 20).is_ok_and(|chunk| chunk.is_some()) {}
+        }
+    };
+    for _ in 0..10 {
+        pair.write(Side::Server, 150_000);
+        pair.run(Duration::from_millis(200));
+        read(&mut pair);
+    }
+    let under_way = 300_000;
+    pair.write(Side::Server, under_way);
+    pair.run(Duration::from_micros(1));
+    let in_flight = pair.server().path_stats(second).map_or(0, |stats| stats.bytes_in_flight);
+    assert!(in_flight > 100_000, "{in_flight}");
+    let before = pair.server().stats().stream_bytes_retransmitted;
+    let now = pair.now;
+    pair.client().abandon_path(now, second, Code::APPLICATION_ABANDON_PATH).unwrap();
+    pair.run(Duration::from_secs(3));
+    let again = pair.server().stats().stream_bytes_retransmitted - before;
+    // The windows of the round trip until the acknowledgements come.
+    assert!(again <= 45_000, "{again} of {in_flight} bytes are sent again");
+    assert_eq!(pair.client().stats().stream_bytes_received, 10 * 150_000 + under_way as u64);
+}

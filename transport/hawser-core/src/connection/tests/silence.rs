@@ -124,6 +124,37 @@ fn a_path_on_which_nothing_arrives_stays_silent_however_much_the_peer_sends() {
     assert_eq!(times(&mut pair), (Some(2), Some(PathState::Active)));
 }
 
+/// Links that take turns. What arrives on the one that is back is acknowledged there, and what arrived last on the one that is gone with
+/// it: not the other way round, where nobody hears either.
+#[test]
+fn probes_of_a_link_that_is_back_are_not_acknowledged_on_the_one_that_is_gone() {
+    let mut pair = Pair::connected(Settings::default());
+    let second = pair.open(1);
+    let now = pair.now;
+    pair.client().set_path_status(now, PathId::ZERO, PathStatus::Backup).unwrap();
+    pair.run(Duration::from_millis(200));
+    let of_server =
+        |pair: &mut Pair| pair.server().paths().iter().find(|path| path.id == second).map(|path| path.state);
+    let download = |pair: &mut Pair, steps: u32| {
+        for _ in 0..steps {
+            pair.write(Side::Server, 3_000);
+            pair.run(Duration::from_millis(50));
+            while let Some(id) = pair.client().accept_stream(false) {
+                while pair.client().read_chunk(id, 1 << 16).is_ok_and(|chunk| chunk.is_some()) {}
+            }
+        }
+    };
+    for turn in 0..4 {
+        pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(1));
+        download(&mut pair, 10);
+        assert_eq!(of_server(&mut pair), Some(PathState::Suspect), "turn {turn}");
+        pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(0));
+        download(&mut pair, 6);
+        assert_eq!(of_server(&mut pair), Some(PathState::Active), "turn {turn}");
+        download(&mut pair, 4);
+    }
+}
+
 /// A peer that takes longer to acknowledge than it says makes its paths silent with every question. Where no data moves, the answer
 /// to one must not bring the next.
 #[test]
