@@ -302,7 +302,9 @@ impl Connection {
             let silent = path.heard_at.map(|at| now.since(at));
             if silent.is_some_and(|silent| REPEAT_AFTER < silent && silent < REPEAT_UNTIL) {
                 path.space.received.repeat(now);
-                path.acks_leave_on = Some(returned);
+                // One that is only idle is still the quicker way, perhaps.
+                let is_gone = silent.is_some_and(|silent| silent > path.recovery.probe_timeout());
+                path.acks_leave_on = is_gone.then_some(returned);
             }
         }
     }

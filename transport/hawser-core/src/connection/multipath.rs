@@ -503,6 +503,7 @@ impl Connection {
             path.tuples.stop();
             path.copies.clear();
             path.probes = 0;
+            path.recovery.retire();
         }
         self.resend_elsewhere(id);
     }

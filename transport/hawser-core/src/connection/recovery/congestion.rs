@@ -137,7 +137,7 @@ pub(super) struct AckTally {
 impl PathRecovery {
     /// Tells the controller of acknowledged packets.
     pub(super) fn signal_ack(&mut self, tally: &AckTally, now: Time, siblings: &Siblings<'_>) {
-        let Some((largest_acked, largest_sent_at)) = tally.largest else { return };
+        let Some((largest_acked, largest_sent_at)) = tally.largest.filter(|_| !self.retired) else { return };
         self.acked_since_loss += tally.bytes;
         let ack = Ack {
             now,
@@ -166,7 +166,7 @@ impl PathRecovery {
 
     /// Tells the controller of lost packets.
     pub(super) fn signal_loss(&mut self, tally: &LossTally, now: Time, siblings: &Siblings<'_>) {
-        let Some((largest_lost, largest_sent_at)) = tally.largest else { return };
+        let Some((largest_lost, largest_sent_at)) = tally.largest.filter(|_| !self.retired) else { return };
         // RFC 9002 section 7.3.2: one reduction for all that was sent before the last one.
         let new_epoch = tally.packets > tally.packets_in_epoch;
         if new_epoch {
@@ -204,6 +204,9 @@ impl PathRecovery {
 
     /// Tells the controller that packets came with a congestion mark; `largest` is the newest acknowledged.
     pub(super) fn signal_mark(&mut self, largest: (u64, Time), now: Time, siblings: &Siblings<'_>) {
+        if self.retired {
+            return;
+        }
         let (largest_lost, largest_sent_at) = largest;
         let new_epoch = !self.epoch.covers(largest_sent_at);
         if new_epoch {
@@ -229,7 +232,7 @@ impl PathRecovery {
 
     /// A lost packet was acknowledged. When nearly all of an epoch were, there was no congestion: the controller may undo.
     pub(super) fn note_spurious(&mut self, record: &LostRecord, now: Time) {
-        if self.reordering.is_fixed() {
+        if self.retired || self.reordering.is_fixed() {
             return;
         }
         let undone = record.epoch.and_then(|epoch| self.epoch.on_spurious(epoch));

@@ -121,6 +121,11 @@ impl PathRecovery {
         });
     }
 
+    /// The path is abandoned: what is still acknowledged of it says nothing to its controller, which may have left its share to others.
+    pub(crate) fn retire(&mut self) {
+        self.retired = true;
+    }
+
     fn forget_timers(&mut self, space: &mut PacketNumberSpace) {
         space.loss_time = None;
         space.last_ack_eliciting_sent = None;

@@ -122,6 +122,8 @@ pub(crate) struct PathRecovery {
     pacing_percent: u16,
     epoch: RecoveryEpoch,
     acked_since_loss: u64,
+    /// The path is abandoned: its controller is told no more.
+    retired: bool,
     acked_between_losses: u64,
     /// Whether the path was seen full, by whichever controller ran: that a slow start ended is no evidence where losses are random.
     pipe_full: bool,
@@ -171,6 +173,7 @@ impl PathRecovery {
             pacing_percent: 100,
             epoch: RecoveryEpoch::default(),
             acked_since_loss: 0,
+            retired: false,
             acked_between_losses: 0,
             pipe_full: false,
             one_way_delay: None,

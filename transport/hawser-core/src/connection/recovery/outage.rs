@@ -185,7 +185,8 @@ impl PathRecovery {
 
     /// Tells the controller of an outage, of which these losses were found.
     pub(super) fn signal_outage(&mut self, tally: &OutageTally, now: Time) {
-        let Some((_, since)) = self.silences.ended.as_ref().filter(|_| tally.packets > 0) else { return };
+        let told = tally.packets > 0 && !self.retired;
+        let Some((_, since)) = self.silences.ended.as_ref().filter(|_| told) else { return };
         self.controller.on_outage(&Outage {
             now,
             since: *since,
