@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
+use h3::server::RequestStream;
 use hawser_net::Connection;
 
 use crate::flows::Flows;
@@ -11,6 +13,9 @@ use crate::flows::Flows;
 const H3_EXCESSIVE_LOAD: u64 = 0x107;
 /// Requests without a key that is known, after which a connection is closed.
 const MAX_UNKNOWN: usize = 64;
+
+/// A request and its answer.
+pub(super) type Stream = RequestStream<hawser_h3::BidiStream<Bytes>, Bytes>;
 
 /// A client, as its requests see it.
 pub(super) struct Client {

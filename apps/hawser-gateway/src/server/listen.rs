@@ -16,9 +16,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::Inner;
-use super::client::Client;
+use super::client::{Client, Stream};
 use super::directory::User;
-use super::request::{Stream, admit, note, refuse, relay_tcp};
+use super::request::{admit, note, refuse, relay_tcp};
 use crate::grants::Grants;
 use crate::halves::{Incoming, Outgoing};
 use crate::local::forward::Transport;

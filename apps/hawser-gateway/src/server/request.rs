@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use h3::ext::Protocol;
-use h3::server::{RequestResolver, RequestStream};
+use h3::server::RequestResolver;
 use hawser_masque::connect::{self, RequestError, Tunnel};
 use hawser_masque::status::{PROXY_STATUS, ProxyError, ProxyStatus};
 use hawser_masque::target::Target;
@@ -14,7 +14,7 @@ use http::header::{AUTHORIZATION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::client::Client;
+use super::client::{Client, Stream};
 use super::directory::User;
 use super::udp::{self, FarEnd};
 use super::{Inner, connect as sockets, ip, listen};
@@ -25,9 +25,6 @@ use crate::relay::relay;
 use crate::remote;
 use crate::traffic::Kind;
 use crate::users::Key;
-
-/// A request and its answer.
-pub(super) type Stream = RequestStream<hawser_h3::BidiStream<Bytes>, Bytes>;
 
 /// How long the header of a request may take once its stream has begun.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);

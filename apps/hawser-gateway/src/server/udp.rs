@@ -12,9 +12,8 @@ use http::Response;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
-use super::client::Client;
+use super::client::{Client, Stream};
 use super::directory::User;
-use super::request::Stream;
 use crate::meter::Direction;
 use crate::relay::idle_for;
 use crate::traffic::Kind;

@@ -14,8 +14,9 @@ use super::{IpClient, IpNetwork};
 use crate::ip_relay::{IpEvent, IpReceiver, IpSender, dropped};
 use crate::server::Inner;
 use crate::server::client::Client;
+use crate::server::client::Stream;
 use crate::server::directory::User;
-use crate::server::request::{Stream, admit, refuse};
+use crate::server::request::{admit, refuse};
 
 /// How long a client may take to say which addresses it wants, before it gets those that come.
 const REQUEST_PATIENCE: Duration = Duration::from_millis(300);

@@ -47,7 +47,7 @@ pub(crate) struct ReorderingTolerance {
     /// When the present period began.
     round: u64,
     epoch: u64,
-    /// Nothing is learnt.
+    /// Nothing is learned.
     is_fixed: bool,
 }
 
