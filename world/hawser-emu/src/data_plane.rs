@@ -396,10 +396,11 @@ impl Buffers {
 /// The kernel's throttle of real-time tasks leaves the others their share. Without the right to do so the
 /// thread stays ordinary, and its lateness will show it.
 pub(crate) fn use_realtime_priority() {
-    let parameters = libc::sched_param { sched_priority: 10 };
+    // The kernel's `sched_param`. The system call itself, since musl's function of this name does nothing but fail.
+    let priority: libc::c_int = 10;
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: `parameters` is a valid `sched_param`; pid 0 means the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
+    // SAFETY: the kernel reads one integer from `priority`; pid 0 means the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
     if result < 0 {
         // SAFETY: plain integers; `PRIO_PROCESS` with 0 is the calling thread on Linux.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
