@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-import task
+from task import Policy, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,21 +34,22 @@ class Settings:
 
 
 class Check:
-    """The learning curve: called after each rollout, tells whether the policy is the best so far on the seeds of selection."""
+    """The learning curve: called after each rollout, tells whether the policy is the best so far on what is kept for selection."""
 
-    def __init__(self, library: str, every: int):
-        self.library, self.every = library, every
+    def __init__(self, task: Task, library: str, every: int):
+        self.task, self.library, self.every = task, library, every
+        #: Decisions, rating in training, rating in selection, seconds by the clock.
         self.rows: list[tuple[int, float, float, float]] = []
-        self._began, self._next, self._best = time.monotonic(), 0, np.inf
+        self._began, self._next = time.monotonic(), 0
+        self._best = np.inf if task.less_is_better else -np.inf
 
-    def __call__(self, decisions: int, mean_return: float, policy: task.Policy) -> bool:
+    def __call__(self, decisions: int, mean_return: float, policy: Policy) -> bool:
         if decisions < self._next:
             return False
         self._next = decisions + self.every
-        seconds = float(task.agent_seconds(task.TRAINING, policy, task.SELECTION_SEEDS).mean())
-        training = -float(mean_return) / task.REWARD_SCALE
-        self.rows.append((decisions, training, seconds, time.monotonic() - self._began))
-        print(f"{self.library} {decisions:7d} decisions: {training:.4f} s in training, {seconds:.4f} s greedy", flush=True)
-        better = seconds < self._best
-        self._best = min(seconds, self._best)
+        training, selection = self.task.of_return(float(mean_return)), self.task.select(policy)
+        self.rows.append((decisions, training, selection, time.monotonic() - self._began))
+        print(f"{self.library} {decisions:7d} decisions: {training:.4f} {self.task.unit} in training, {selection:.4f} likeliest actions", flush=True)
+        better = self.task.better(selection, self._best)
+        self._best = selection if better else self._best
         return better

@@ -9,11 +9,11 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 from ray.tune.registry import register_env
 
-import task
 from settings import Check, Settings
+from task import Policy, Task
 
 
-def policy_of(module) -> task.Policy:
+def policy_of(module) -> Policy:
     def choose(observation: np.ndarray) -> int:
         with torch.no_grad():
             outputs = module.forward_inference({"obs": torch.from_numpy(observation)[None]})
@@ -22,9 +22,9 @@ def policy_of(module) -> task.Policy:
     return choose
 
 
-def configuration(settings: Settings) -> PPOConfig:
+def configuration(task: Task, settings: Settings) -> PPOConfig:
     """Everything in this process: one core trains."""
-    register_env("training", lambda _: task.Training())
+    register_env("training", lambda _: task.training())
     return (
         PPOConfig()
         .environment("training")
@@ -48,10 +48,10 @@ def configuration(settings: Settings) -> PPOConfig:
     )
 
 
-def train(settings: Settings, check: Check) -> task.Policy:
-    """Returns the policy with the weights that did best on the seeds of selection."""
+def train(task: Task, settings: Settings, check: Check) -> Policy:
+    """Returns the policy with the weights that did best in selection."""
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="error")
-    algorithm = configuration(settings).build_algo()
+    algorithm = configuration(task, settings).build_algo()
     best, decisions = None, 0
     try:
         while decisions < settings.decisions:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -12,8 +11,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-import task
 from settings import Check, Settings
+from task import Policy, Task
 
 
 class Watch(BaseCallback):
@@ -33,7 +32,7 @@ class Watch(BaseCallback):
             self.weights = copy.deepcopy(self.model.policy.state_dict())
 
 
-def policy_of(model: PPO) -> task.Policy:
+def policy_of(model: PPO) -> Policy:
     network = model.policy
 
     def choose(observation: np.ndarray) -> int:
@@ -44,10 +43,9 @@ def policy_of(model: PPO) -> task.Policy:
     return choose
 
 
-def train(settings: Settings, check: Check) -> task.Policy:
-    """Returns the policy with the weights that did best on the seeds of selection."""
-    environments: Callable = task.Training
-    vector = make_vec_env(environments, n_envs=settings.environments, seed=settings.seed, vec_env_cls=DummyVecEnv)
+def train(task: Task, settings: Settings, check: Check) -> Policy:
+    """Returns the policy with the weights that did best in selection."""
+    vector = make_vec_env(task.training, n_envs=settings.environments, seed=settings.seed, vec_env_cls=DummyVecEnv)
     model = PPO(
         "MlpPolicy",
         vector,
