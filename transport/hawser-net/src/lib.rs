@@ -87,7 +87,8 @@ pub use config::{
 };
 pub use connection::{
     Connection, ConnectionObserver, ConnectionSample, ConnectionTotals, DatagramError, ExportError,
-    MAX_SCHEDULER_REQUESTS, OpenPathError, PathEvents, PathSample, SchedulerAnswer, SchedulerRequestError,
+    MAX_SCHEDULER_REQUESTS, OpenPathError, PathEventError, PathEvents, PathSample, SchedulerAnswer,
+    SchedulerRequestError,
 };
 pub use endpoint::{Endpoint, EndpointBuilder, Established, WeakEndpoint};
 pub use error::{ConfigError, ConnectError, EndpointError};
