@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_masque::capsule::{Capsule, CapsuleError, Capsules, DATAGRAM};
+use hawser_masque::flows::{Class, FlowTable};
 use hawser_masque::ip::{ADDRESS_ASSIGN, ADDRESS_REQUEST, ROUTE_ADVERTISEMENT};
+use hawser_masque::order::{self, Reorder};
+use hawser_masque::packet::{self, Endpoints, Unreachable};
 use hawser_masque::status::ProxyStatus;
 use hawser_masque::target::Target;
-use hawser_masque::flows::{Class, FlowTable};
-use hawser_masque::packet::{self, Endpoints, Unreachable};
-use hawser_masque::order::{self, Reorder};
 use hawser_masque::{capsule, ip, udp};
 
 /// Most bytes of a capsule that is read.
@@ -63,7 +63,8 @@ fn capsules(bytes: &[u8]) {
     for piece in [1, 3, 17] {
         assert_eq!(read(bytes, piece), whole, "cut into pieces of {piece}");
     }
-    let written: Vec<u8> = whole.0.iter().flat_map(|capsule| capsule::encode(capsule.kind, &capsule.value)).collect();
+    let written: Vec<u8> =
+        whole.0.iter().flat_map(|capsule| capsule::encode(capsule.kind, &capsule.value)).collect();
     assert_eq!(read(&written, usize::MAX), (whole.0, Ok(())));
 }
 
@@ -113,7 +114,8 @@ fn packet(bytes: &[u8]) {
     let Ok(read) = packet::read(bytes) else { return };
     assert!(read.payload <= bytes.len());
     let _ = packet::ports(bytes, &read);
-    for why in [Unreachable::Network, Unreachable::Host, Unreachable::Prohibited, Unreachable::TooBig(1_280)] {
+    for why in [Unreachable::Network, Unreachable::Host, Unreachable::Prohibited, Unreachable::TooBig(1_280)]
+    {
         let Some(answer) = packet::unreachable(bytes, &read, why) else { continue };
         let back = packet::read(&answer).expect("a sound answer");
         assert_eq!((back.source, back.destination), (read.destination, read.source));
@@ -134,7 +136,11 @@ fn packet(bytes: &[u8]) {
         source: source.parse().expect("an address"),
         destination: destination.parse().expect("an address"),
     };
-    let ends = if read.source.is_ipv4() { ends("198.18.45.2:7", "198.18.45.1:700") } else { ends("[fd00::2]:7", "[fd00::1]:700") };
+    let ends = if read.source.is_ipv4() {
+        ends("198.18.45.2:7", "198.18.45.1:700")
+    } else {
+        ends("[fd00::2]:7", "[fd00::1]:700")
+    };
     if packet::rewrite(&mut other, &read, &ends, false) {
         let back = packet::read(&other).expect("the same packet");
         assert_eq!((back.source, back.destination), (ends.source.ip(), ends.destination.ip()));

@@ -116,6 +116,7 @@ fn parameter_row<'py>(py: Python<'py>, info: &ParameterInfo) -> PyResult<Bound<'
         ParameterRange::Flag => "flag",
         ParameterRange::Choice(_) => "choice",
         ParameterRange::File => "file",
+        _ => "other",
     };
     row.set_item("kind", kind)?;
     // Durations and rates keep their units: they are texts in scenarios, too.

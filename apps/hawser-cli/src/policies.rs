@@ -172,6 +172,7 @@ fn parameter(info: &ParameterInfo) -> ParameterReport<'_> {
         ParameterRange::Flag => ("flag", None, vec!["true".to_owned(), "false".to_owned()]),
         ParameterRange::Choice(words) => ("choice", None, words.clone()),
         ParameterRange::File => ("file", None, vec![]),
+        _ => ("other", None, vec![]),
     };
     ParameterReport {
         name: &info.name,

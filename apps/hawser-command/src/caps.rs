@@ -143,7 +143,7 @@ impl Caps {
 
     /// What is left now, for people: a line for each.
     pub fn summary(&self) -> Vec<String> {
-        let line = |CapUse { link, cap, used, rests }| {
+        let line = |CapUse { link, cap, used, rests, .. }| {
             let state = rests.map(|rests| format!(", {}", rest(rests))).unwrap_or_default();
             format!("  {link:<12} {:>10} of {cap} used{state}", megabytes(used))
         };
@@ -183,7 +183,7 @@ impl Teller {
 
     /// Says which budgets were used up since the last time.
     fn tell(&self) {
-        for CapReached { link, cap, used, rests } in self.caps.take_reached() {
+        for CapReached { link, cap, used, rests, .. } in self.caps.take_reached() {
             let (used, rest) = (megabytes(used), rest(rests));
             self.output.remark(format_args!("{link}: the cap of {cap} is reached ({used} used); {rest}"));
         }

@@ -64,7 +64,10 @@ impl TransportOptions {
     fn transport(&self, registry: &Registry, profile: &Profile<'_>) -> Result<TransportConfig, Failure> {
         let policies = self.policies_of(registry, profile)?;
         let key_update_after = self.key_update_after;
-        let mut transport = TransportConfig { policies, key_update_after, ..hawser::default_transport() };
+        let mut transport = hawser::default_transport().with(|transport| {
+            transport.policies = policies;
+            transport.key_update_after = key_update_after;
+        });
         (profile.tune)(&mut transport);
         if self.no_gso || from_environment("HAWSER_NO_GSO").is_some() {
             transport.max_batch_segments = 1;
@@ -341,12 +344,10 @@ impl ClientOptions {
     /// The client configuration for this application protocol.
     fn config(&self, registry: &Registry, profile: &Profile<'_>) -> Result<ClientConfig, Failure> {
         let trust = self.trust.trust()?;
-        let transport = TransportConfig {
-            max_idle_timeout: Some(self.timeout),
-            // A client that only receives would not notice that the server is gone, nor that it merely takes its time.
-            keep_alive_interval: Some(KEEP_ALIVE.min(self.timeout / 3)),
-            ..self.transport.transport(registry, profile)?
-        };
+        let transport = self.transport.transport(registry, profile)?.with(|transport| {
+            transport.max_idle_timeout = Some(self.timeout); // A client that only receives would not notice that the server is gone, nor that it merely takes its time.
+            transport.keep_alive_interval = Some(KEEP_ALIVE.min(self.timeout / 3));
+        });
         let mut builder = ClientConfig::builder()
             .trust(trust)
             .alpn([profile.alpn])

@@ -5,11 +5,10 @@ mod silences;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
 use self::silences::Silences;
-use hawser::{AttachReport, AttachResult, Connection, Endpoint, PathEvent, PathId};
+use hawser::{AttachReport, AttachResult, Connection, Endpoint, PathEvent, PathEventError, PathId};
 
 /// Notes every change until the connection ends. The task is over when all was noted.
 pub fn start(
@@ -39,8 +38,8 @@ pub fn start(
             };
             match event {
                 Ok(event) => log.note(&event),
-                Err(RecvError::Lagged(missed)) => tracing::info!("{missed} events of paths were missed"),
-                Err(RecvError::Closed) => return,
+                Err(PathEventError::Missed(missed)) => tracing::info!("{missed} events of paths were missed"),
+                Err(_) => return,
             }
         }
     }))
@@ -74,7 +73,7 @@ impl PathLog {
             PathEvent::Attach(report) => {
                 tracing::info!(link = report.request.link.0, "{}", attachment(report))
             }
-            PathEvent::MultipathReady | PathEvent::MorePathsAllowed => tracing::debug!(?event),
+            _ => tracing::debug!(?event),
         }
     }
 
@@ -99,7 +98,7 @@ fn attachment(report: &AttachReport) -> String {
     let to = report.request.to;
     match report.result {
         AttachResult::Attached => format!("a link is attached to {to}"),
-        AttachResult::Failed => format!("a link could not be attached to {to}"),
         AttachResult::Unsupported => format!("nobody can attach a link to {to}"),
+        _ => format!("a link could not be attached to {to}"),
     }
 }

@@ -188,7 +188,7 @@ impl PathTable {
             (false, _) => "closed",
             (_, PathState::Validating) => "validating",
             (_, PathState::Active) => "active",
-            (_, PathState::Suspect) => "suspect",
+            (_, _) => "suspect",
         };
         let settled = stats.packets_acked + stats.packets_lost;
         PathReport {

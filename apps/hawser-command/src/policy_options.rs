@@ -94,14 +94,14 @@ impl PolicyOptions {
     /// # Errors
     /// For a policy or parameter that does not exist, with those that do.
     pub fn composition(&self, registry: &Registry) -> Result<Composition, Failure> {
-        let composition = Composition {
-            policy: self.policy.clone(),
-            scheduler: self.scheduler.clone(),
-            congestion: self.congestion.clone(),
-            acks: self.acks.clone(),
-            paths: self.paths.clone(),
-            protection: self.protection.clone(),
-        };
+        let composition = Composition::default().with(|composition| {
+            composition.policy = self.policy.clone();
+            composition.scheduler = self.scheduler.clone();
+            composition.congestion = self.congestion.clone();
+            composition.acks = self.acks.clone();
+            composition.paths = self.paths.clone();
+            composition.protection = self.protection.clone();
+        });
         for (kind, spec) in composition.parts() {
             check(registry, kind, spec, &option(kind))?;
         }

@@ -13,12 +13,18 @@ const COPY_PATIENCE: Duration = Duration::from_millis(200);
 /// Real-time packets go before all others.
 pub(crate) fn info(class: Class) -> DatagramInfo {
     match class {
-        Class::RealTime => DatagramInfo { class: REAL_TIME_CLASS, priority: 1, ..DatagramInfo::default() },
+        Class::RealTime => DatagramInfo::default().with(|info| {
+            info.class = REAL_TIME_CLASS;
+            info.priority = 1;
+        }),
         Class::Bulk => DatagramInfo::default(),
     }
 }
 
 /// One of two copies of a real-time packet, on this path.
 pub(crate) fn copy(now: Time, path: PathId) -> DatagramInfo {
-    DatagramInfo { path: Some(path), deadline: Some(now + COPY_PATIENCE), ..info(Class::RealTime) }
+    info(Class::RealTime).with(|info| {
+        info.path = Some(path);
+        info.deadline = Some(now + COPY_PATIENCE);
+    })
 }

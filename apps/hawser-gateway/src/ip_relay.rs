@@ -125,7 +125,7 @@ impl IpSender {
         match self.flow.send_with(parts, info) {
             Ok(()) => true,
             Err(DatagramError::Full) => false,
-            Err(DatagramError::TooLarge | DatagramError::Unsupported) => {
+            Err(_) => {
                 let capsule = capsule::encode(DATAGRAM, &udp::encode(parts[1]));
                 self.capsules.try_send(capsule).is_ok()
             }

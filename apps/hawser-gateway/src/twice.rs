@@ -109,14 +109,12 @@ mod tests {
     use super::*;
 
     fn path(id: u32, rtt: u64, variance: u64) -> Seen {
-        let stats = PathStats {
-            smoothed_rtt: Duration::from_millis(rtt),
-            rtt_variance: Duration::from_millis(variance),
-            delivery_rate: Some(Rate::from_megabits_per_second(8)),
-            bytes_in_flight: 10_000,
-            heard_at: Some(Time::from_millis(1_000)),
-            ..PathStats::default()
-        };
+        let mut stats = PathStats::default();
+        stats.smoothed_rtt = Duration::from_millis(rtt);
+        stats.rtt_variance = Duration::from_millis(variance);
+        stats.delivery_rate = Some(Rate::from_megabits_per_second(8));
+        stats.bytes_in_flight = 10_000;
+        stats.heard_at = Some(Time::from_millis(1_000));
         Seen { id: PathId(id), is_kept_back: false, stats }
     }
 

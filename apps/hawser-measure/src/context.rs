@@ -11,7 +11,7 @@ use super::gps::Gps;
 use super::keeper::Keeper;
 use super::protocol::PROFILE;
 use super::radio::RadioSource;
-use hawser::{ClientConfig, Composition, PolicySpec, Registry, TransportConfig, Trust};
+use hawser::{ClientConfig, Composition, PolicySpec, Registry, Trust};
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::output::Output;
 use hawser_command::report::{Channel, to_json};
@@ -81,15 +81,14 @@ impl Context {
     pub(super) fn config_of(&self, configuration: &Configuration) -> Result<ClientConfig, Failure> {
         let spec: PolicySpec =
             configuration.controller.parse().map_err(|error| Failure::usage(format!("{error}")))?;
-        let wanted = Composition { congestion: Some(spec), ..Composition::default() };
+        let wanted = Composition::default().with(|composition| composition.congestion = Some(spec));
         let policies = self.registry.set(&wanted).map_err(|error| Failure::usage(error.to_string()))?;
-        let transport = TransportConfig {
-            policies,
-            max_path_id: None,
-            max_idle_timeout: Some(self.timeout),
-            keep_alive_interval: Some(KEEP_ALIVE.min(self.timeout / 3)),
-            ..hawser::default_transport()
-        };
+        let transport = hawser::default_transport().with(|transport| {
+            transport.policies = policies;
+            transport.max_path_id = None;
+            transport.max_idle_timeout = Some(self.timeout);
+            transport.keep_alive_interval = Some(KEEP_ALIVE.min(self.timeout / 3));
+        });
         let builder =
             ClientConfig::builder().trust(self.trust.clone()).alpn([PROFILE.alpn]).transport(transport);
         Ok(builder.handshake_timeout(self.connect_timeout).build()?)

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use hawser::policy::{LinkId, LinkInfo, PathStatus};
+use hawser::policy::{LinkId, LinkInfo};
 use hawser::{Interface, InterfaceNews, interface_news};
 use hawser_command::exit::{Exit, Failure};
 
@@ -47,14 +47,10 @@ impl Follower {
 
     fn link(&self) -> Option<LinkInfo> {
         let interface = self.interface()?;
-        Some(LinkInfo {
-            id: self.link,
-            name: self.name.clone(),
-            addresses: interface.addresses.clone(),
-            kind: interface.kind,
-            preference: PathStatus::Available,
-            metered: false,
-        })
+        Some(
+            LinkInfo::new(self.link, self.name.clone(), interface.addresses.clone())
+                .with(|info| info.kind = interface.kind),
+        )
     }
 
     /// Waits for an address from which one of these can be reached: the link, the address, since when, and whether it

@@ -16,9 +16,7 @@ use super::keeper::open_store;
 use super::meter::{Meter, Received};
 use super::protocol::{Answer, FlowRequest, Lines, PROFILE, Receipt, Request, line, write};
 use super::{MAX_FLOWS, Server, controllers, traffic};
-use hawser::{
-    Connection, Endpoint, Identity, PathId, PolicySpec, Registry, SendStream, ServerConfig, TransportConfig,
-};
+use hawser::{Connection, Endpoint, Identity, PathId, PolicySpec, Registry, SendStream, ServerConfig};
 use hawser_command::exit::Failure;
 use hawser_command::hangup::{Hangup, reload};
 use hawser_command::interrupt::Interrupt;
@@ -129,7 +127,7 @@ fn configuration(
     identity: &Identity,
 ) -> Result<ServerConfig, Failure> {
     let transport =
-        TransportConfig { max_idle_timeout: Some(arguments.timeout), ..hawser::default_transport() };
+        hawser::default_transport().with(|transport| transport.max_idle_timeout = Some(arguments.timeout));
     let config = ServerConfig::builder(identity.clone()).workers(arguments.workers);
     Ok(sources.server(config.alpn([PROFILE.alpn]).transport(transport)).build()?)
 }

@@ -79,7 +79,7 @@ pub(crate) fn path(name: String, sample: &PathSample, now: Time) -> Path {
         state: match info.state {
             State::Validating => PathState::Validating,
             State::Active => PathState::Active,
-            State::Suspect => PathState::Suspect,
+            _ => PathState::Suspect,
         },
         backup: info.status == PathStatus::Backup,
         bytes_sent: stats.bytes_sent,
@@ -122,13 +122,13 @@ pub(crate) fn path(name: String, sample: &PathSample, now: Time) -> Path {
 
 fn limited_by(limit: Limit) -> LimitedBy {
     match limit {
-        Limit::Nothing => LimitedBy::Nothing,
         Limit::Application => LimitedBy::Application,
         Limit::Scheduler => LimitedBy::Scheduler,
         Limit::FlowControl => LimitedBy::FlowControl,
         Limit::CongestionWindow => LimitedBy::CongestionWindow,
         Limit::Pacing => LimitedBy::Pacing,
         Limit::Amplification => LimitedBy::Amplification,
+        _ => LimitedBy::Nothing,
     }
 }
 
@@ -136,6 +136,7 @@ fn figures(figures: &Figures) -> BTreeMap<String, Figure> {
     let read = |figure| match figure {
         PolicyFigure::Number(number) => Figure::Number(number),
         PolicyFigure::Word(word) => Figure::Word(word.to_owned()),
+        other => Figure::Word(format!("{other:?}")),
     };
     figures.iter().map(|(name, figure)| (name.to_owned(), read(figure))).collect()
 }
@@ -147,7 +148,7 @@ pub(crate) fn link(info: &LinkInfo) -> Link {
         LinkKind::Wifi => "wifi",
         LinkKind::Cellular => "cellular",
         LinkKind::Satellite => "satellite",
-        LinkKind::Unknown => "unknown",
+        _ => "unknown",
     };
     Link {
         name: info.name.clone(),
@@ -162,9 +163,9 @@ pub(crate) fn link(info: &LinkInfo) -> Link {
 /// What was ordered.
 pub(crate) fn usage(wanted: LinkUse) -> LinkUsage {
     match wanted {
-        LinkUse::Available => LinkUsage::Available,
         LinkUse::Backup => LinkUsage::Backup,
         LinkUse::Paused => LinkUsage::Paused,
+        _ => LinkUsage::Available,
     }
 }
 

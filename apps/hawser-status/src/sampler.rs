@@ -320,20 +320,20 @@ fn carried(sample: &ConnectionSample, names: &Names) -> Vec<Carried> {
 
 /// Totals never fall, although a connection that ends while others are looked at is missing for once.
 fn largest(before: &ConnectionTotals, now: &ConnectionTotals) -> ConnectionTotals {
-    ConnectionTotals {
-        connections: before.connections.max(now.connections),
-        bytes_sent: before.bytes_sent.max(now.bytes_sent),
-        bytes_received: before.bytes_received.max(now.bytes_received),
-        packets_sent: before.packets_sent.max(now.packets_sent),
-        packets_lost: before.packets_lost.max(now.packets_lost),
-        packets_spuriously_lost: before.packets_spuriously_lost.max(now.packets_spuriously_lost),
-        times_suspect: before.times_suspect.max(now.times_suspect),
-        stream_bytes_sent: before.stream_bytes_sent.max(now.stream_bytes_sent),
-        stream_bytes_retransmitted: before.stream_bytes_retransmitted.max(now.stream_bytes_retransmitted),
-        stream_bytes_copied: before.stream_bytes_copied.max(now.stream_bytes_copied),
-        repair_symbols_sent: before.repair_symbols_sent.max(now.repair_symbols_sent),
-        links: largest_links(before, now),
-    }
+    let mut totals = ConnectionTotals::default();
+    totals.connections = before.connections.max(now.connections);
+    totals.bytes_sent = before.bytes_sent.max(now.bytes_sent);
+    totals.bytes_received = before.bytes_received.max(now.bytes_received);
+    totals.packets_sent = before.packets_sent.max(now.packets_sent);
+    totals.packets_lost = before.packets_lost.max(now.packets_lost);
+    totals.packets_spuriously_lost = before.packets_spuriously_lost.max(now.packets_spuriously_lost);
+    totals.times_suspect = before.times_suspect.max(now.times_suspect);
+    totals.stream_bytes_sent = before.stream_bytes_sent.max(now.stream_bytes_sent);
+    totals.stream_bytes_retransmitted = before.stream_bytes_retransmitted.max(now.stream_bytes_retransmitted);
+    totals.stream_bytes_copied = before.stream_bytes_copied.max(now.stream_bytes_copied);
+    totals.repair_symbols_sent = before.repair_symbols_sent.max(now.repair_symbols_sent);
+    totals.links = largest_links(before, now);
+    totals
 }
 
 fn largest_links(before: &ConnectionTotals, now: &ConnectionTotals) -> BTreeMap<LinkId, (u64, u64)> {

@@ -49,7 +49,7 @@ impl Hub {
                 Ok(()) => done = true,
                 Err(LinkUseError::NotChosen) => {}
                 Err(LinkUseError::Unknown { known: names, .. }) => known.push(names),
-                Err(error @ LinkUseError::Last(_)) => return Err(SteerError::Refused(error.to_string())),
+                Err(error) => return Err(SteerError::Refused(error.to_string())),
             }
         }
         if done {

@@ -116,7 +116,7 @@ impl Agent for Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser::policy::{PacketReport, StreamRange, Tag};
+    use hawser::policy::{PacketReport, StreamRange};
 
     #[test]
     fn bytes_are_credited_to_the_path_of_their_packet() {
@@ -126,17 +126,15 @@ mod tests {
         let watched = carriers.watch(stream);
         let mut acked = |path, stream, range: std::ops::Range<u64>| {
             let ranges = [StreamRange { stream, range, copy: false }];
-            let report = PacketReport {
-                now: Time::ZERO,
-                path: hawser::PathId(path),
-                packet_number: 0,
-                bytes: 1200,
-                sent_at: Time::ZERO,
-                bytes_in_flight_at_send: 1200,
-                tag: Tag(0),
-                ranges: &ranges,
-                one_way_delay: None,
-            };
+            let report = PacketReport::default().with(|report| {
+                report.now = Time::ZERO;
+                report.path = hawser::PathId(path);
+                report.packet_number = 0;
+                report.bytes = 1200;
+                report.sent_at = Time::ZERO;
+                report.bytes_in_flight_at_send = 1200;
+                report.ranges = &ranges;
+            });
             watch.on_event(&Event::Acked(&report), &mut Vec::new());
         };
         acked(0, stream, 0..1000);

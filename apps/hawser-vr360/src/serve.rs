@@ -260,15 +260,15 @@ impl Player {
         let priority = priority.saturating_sub(i32::try_from(chunk % (1 << 29)).unwrap_or_default());
         let _ = stream.set_priority(priority);
         let can_discard = self.connection.can_discard();
-        let info = FrameInfo {
-            id: u64::from(chunk) << 16 | u64::from(tile),
-            kind: SegmentKind::KeyFrame,
-            layer: u32::from(tile),
-            deadline: Some(deadline),
-            dependencies: Vec::new(),
-            priority,
-            reliability: if can_discard { Reliability::UntilDeadline } else { Reliability::Reliable },
-        };
+        let info = FrameInfo::default().with(|frame| {
+            frame.id = u64::from(chunk) << 16 | u64::from(tile);
+            frame.kind = SegmentKind::KeyFrame;
+            frame.layer = u32::from(tile);
+            frame.deadline = Some(deadline);
+            frame.dependencies = Vec::new();
+            frame.priority = priority;
+            frame.reliability = if can_discard { Reliability::UntilDeadline } else { Reliability::Reliable };
+        });
         let bytes = picture.len();
         let begun = Begun::new(self.clone(), bytes);
         let length = u32::try_from(bytes).unwrap_or(u32::MAX);

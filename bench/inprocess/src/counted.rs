@@ -26,16 +26,11 @@ pub(crate) fn register(registry: &mut Registry, name: &str) -> Result<(), Error>
 /// Whether a controller looks at the other paths.
 pub(crate) fn is_coupled(name: &str) -> Result<bool, Error> {
     let factory = hawser_net::policies().congestion(name)?;
-    let init = ControllerInit {
-        path: hawser_policy::PathId::ZERO,
-        now: Time::ZERO,
-        max_datagram_size: 1200,
-        initial_window: 12_000,
-        link: None,
-        remote: std::net::SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, 443)),
-        seed: 0,
-        snapshot: None,
-    };
+    let init = ControllerInit::new(
+        hawser_policy::PathId::ZERO,
+        Time::ZERO,
+        std::net::SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, 443)),
+    );
     Ok(factory.for_connection(Side::Server, 0).unwrap_or(factory).build(&init).wants_siblings())
 }
 

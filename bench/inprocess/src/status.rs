@@ -176,7 +176,7 @@ async fn busy() -> Result<f64, Error> {
 }
 
 fn transport() -> TransportConfig {
-    TransportConfig { max_concurrent_paths: 8, ..default_transport() }
+    default_transport().with(|transport| transport.max_concurrent_paths = 8)
 }
 
 async fn server() -> Result<(Endpoint, hawser_net::Pin), Error> {

@@ -62,7 +62,7 @@ pub(crate) fn allocations() -> Result<Vec<Transfer>, Error> {
 
 /// Transfers `bytes` after the warm-up; with policies that ask for every event if it is to be `watched`.
 pub(crate) fn run(bytes: u64, session: SessionKind, watched: bool) -> Result<Transfer, Error> {
-    let mut transport = TransportConfig { ..hawser_net::default_transport() };
+    let mut transport = hawser_net::default_transport();
     transport.max_stream_window = WINDOW;
     transport.max_connection_window = 2 * WINDOW;
     if watched {

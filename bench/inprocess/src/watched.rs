@@ -9,7 +9,7 @@ pub(crate) struct Watched(pub(crate) Arc<dyn PolicySetFactory>);
 
 impl PolicySetFactory for Watched {
     fn build(&self, init: &SetInit) -> PolicySet {
-        PolicySet { agent: Some(Box::new(Counter::default())), ..self.0.build(init) }
+        self.0.build(init).with(|set| set.agent = Some(Box::new(Counter::default())))
     }
 }
 

@@ -355,7 +355,10 @@ impl Application {
             return;
         };
         let feature = FeatureId(1 + length as u64 % 8);
-        let message = Message { delivery, path, ..Message::latest(feature, vec![0x5a; length]) };
+        let message = Message::latest(feature, vec![0x5a; length]).with(|message| {
+            message.delivery = delivery;
+            message.path = path;
+        });
         if connection.send_message(message).is_ok() && is_counted(feature, delivery, path) {
             self.reliable[0] += 1;
         }

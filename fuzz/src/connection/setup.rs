@@ -35,7 +35,8 @@ pub fn registry() -> &'static Registry {
 /// sign of what its application is told.
 static TAKEN: LazyLock<FeatureSet> = LazyLock::new(|| {
     registry().names(PolicyKind::Set).fold(FeatureSet::NONE, |taken, name| {
-        let wanted = Composition { policy: Some(name.parse().expect("a name")), ..Composition::default() };
+        let wanted = Composition::default()
+            .with(|composition| composition.policy = Some(name.parse().expect("a name")));
         taken.union(&registry().set(&wanted).expect("a name that it has").features())
     })
 });
@@ -96,12 +97,7 @@ fn policies(script: &mut Script<'_>, transport: &mut TransportConfig, which: u8)
         0 => return Some(()),
         1 => &[PolicyKind::Set],
         2 => &[PolicyKind::Protection],
-        _ => &[
-            PolicyKind::Scheduler,
-            PolicyKind::Congestion,
-            PolicyKind::Acks,
-            PolicyKind::Protection,
-        ],
+        _ => &[PolicyKind::Scheduler, PolicyKind::Congestion, PolicyKind::Acks, PolicyKind::Protection],
     };
     for kind in kinds {
         wanted.set(*kind, nth(*kind, usize::from(script.byte()?)));
@@ -117,11 +113,10 @@ fn transport(script: &mut Script<'_>) -> Option<TransportConfig> {
     let controllers = registry().names(PolicyKind::Congestion).collect::<Vec<_>>();
     let scheduler = nth_name(schedulers.iter().copied(), policies % 16);
     let controller = nth_name(controllers.iter().copied(), policies / 16 % 8);
-    let wanted = Composition {
-        scheduler: Some(scheduler.parse().expect("a name")),
-        congestion: Some(controller.parse().expect("a name")),
-        ..Composition::default()
-    };
+    let wanted = Composition::default().with(|composition| {
+        composition.scheduler = Some(scheduler.parse().expect("a name"));
+        composition.congestion = Some(controller.parse().expect("a name"));
+    });
     let mut config = TransportConfig::with_policies(registry().set(&wanted).expect("names that it has"));
 
     let sizes = script.byte()?;

@@ -104,14 +104,17 @@ pub fn policies() -> Registry {
 fn transport(seed: u64) -> TransportConfig {
     // That of the other side, which the marks are made for.
     let congestion = Some("cubic".parse().expect("a name"));
-    let composition = Composition { congestion, ..Composition::default() };
+    let composition = Composition::default().with(|composition| composition.congestion = congestion);
     let defaults = policies().set(&composition).expect("the defaults are registered");
-    TransportConfig { qlog: qlog(seed), ..TransportConfig::with_policies(defaults) }
+    TransportConfig::with_policies(defaults).with(|transport| transport.qlog = qlog(seed))
 }
 
 fn with_paths(seed: u64, paths: u32) -> TransportConfig {
     let max_path_id = Some(paths.saturating_sub(1));
-    TransportConfig { max_path_id, max_concurrent_paths: paths, ..transport(seed) }
+    transport(seed).with(|transport| {
+        transport.max_path_id = max_path_id;
+        transport.max_concurrent_paths = paths;
+    })
 }
 
 /// With `HAWSER_QLOG=DIR` in the environment our end of every connection is traced there.

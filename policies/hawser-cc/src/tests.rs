@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_policy::{
     Ack, Agent, AttachmentPoint, CongestionController, DeliverySample, Figure, Figures, Forecast, GroupId,
     HandOver, LimitedBy, LinkDirection, LinkId, LinkState, LinkUpdate, Loss, LossCause, PacketReport, PathId,
-    PolicyKind, Rate, Sent, SetInit, Sibling, Siblings, Side, SpuriousLoss, Tag, Time,
+    PolicyKind, Rate, Sent, SetInit, Sibling, Siblings, Side, Tag, Time,
 };
 use proptest::option;
 use proptest::prelude::*;
@@ -28,34 +28,35 @@ enum Event {
 
 /// What a link is said to be, likely or not.
 fn link_state() -> impl Strategy<Value = LinkState> {
-    let hand_over = (any::<u64>(), 0u64..4, duration()).prop_map(|(at, to, interruption)| HandOver {
-        at: Time::from_nanos(at),
-        to: Some(AttachmentPoint::Satellite(to)),
-        interruption: Some(interruption),
+    let hand_over = (any::<u64>(), 0u64..4, duration()).prop_map(|(at, to, interruption)| {
+        HandOver::new(Time::from_nanos(at)).with(|hand_over| {
+            hand_over.to = Some(AttachmentPoint::Satellite(to));
+            hand_over.interruption = Some(interruption);
+        })
     });
     (any::<bool>(), amount(), duration(), prop::option::of(0u64..4), prop::option::of(hand_over)).prop_map(
         |(is_up, capacity, delay, satellite, hand_over)| {
             let capacity = (capacity % 5 != 0).then_some(Rate::from_bits_per_second(capacity));
-            let direction = LinkDirection { capacity, loss: Some(0.5), delay: Some(delay) };
-            LinkState {
-                is_up,
-                uplink: direction,
-                downlink: direction,
-                attached_to: satellite.map(AttachmentPoint::Satellite),
-                hand_over,
-                ..LinkState::default()
-            }
+            let direction = LinkDirection::default().with(|direction| {
+                direction.capacity = capacity;
+                direction.loss = Some(0.5);
+                direction.delay = Some(delay);
+            });
+            LinkState::default().with(|state| {
+                state.is_up = is_up;
+                state.uplink = direction;
+                state.downlink = direction;
+                state.attached_to = satellite.map(AttachmentPoint::Satellite);
+                state.hand_over = hand_over;
+            })
         },
     )
 }
 
 fn link_event() -> impl Strategy<Value = Event> {
     let now = any::<u64>().prop_map(Time::from_nanos);
-    let forecast = (any::<u64>(), link_state()).prop_map(|(at, state)| Forecast {
-        at: Time::from_nanos(at),
-        state,
-        capacity_deviation: None,
-    });
+    let forecast =
+        (any::<u64>(), link_state()).prop_map(|(at, state)| Forecast::new(Time::from_nanos(at), state));
     (now, link_state(), any::<bool>(), prop::collection::vec(forecast, 0..3)).prop_map(
         |(now, mut state, soon, forecasts)| {
             if let Some(hand_over) = state.hand_over.as_mut().filter(|_| soon) {
@@ -84,7 +85,13 @@ fn event() -> impl Strategy<Value = Event> {
     let sent = (now(), amount(), amount(), amount(), any::<bool>()).prop_map(
         |(now, packet_number, bytes, bytes_in_flight, idle)| {
             let limited_by = if idle { LimitedBy::Application } else { LimitedBy::Nothing };
-            Event::Sent(Sent { now, packet_number, bytes, bytes_in_flight, limited_by })
+            Event::Sent(Sent::default().with(|sent| {
+                sent.now = now;
+                sent.packet_number = packet_number;
+                sent.bytes = bytes;
+                sent.bytes_in_flight = bytes_in_flight;
+                sent.limited_by = limited_by;
+            }))
         },
     );
     let ack = (now(), amount(), amount(), amount(), duration(), duration(), any::<bool>()).prop_map(
@@ -92,32 +99,39 @@ fn event() -> impl Strategy<Value = Event> {
             let base = testing::ack(now, bytes, latest);
             let limited_by = if idle { LimitedBy::Scheduler } else { LimitedBy::CongestionWindow };
             // Odd and even numbers tell more: a delivery sample, whatever it says, and another return path.
-            let delivery = (largest_acked % 2 == 0).then_some(DeliverySample {
-                rate: (bytes % 3 != 0).then_some(Rate::from_bits_per_second(bytes)),
-                delivered: bytes,
-                prior_delivered: bytes_in_recovery,
-                inflight_at_send: largest_acked,
-                lost: bytes_in_recovery / 8,
-                limited_by,
-            });
+            let delivery = (largest_acked % 2 == 0).then_some(DeliverySample::default().with(|sample| {
+                sample.rate = (bytes % 3 != 0).then_some(Rate::from_bits_per_second(bytes));
+                sample.delivered = bytes;
+                sample.prior_delivered = bytes_in_recovery;
+                sample.inflight_at_send = largest_acked;
+                sample.lost = bytes_in_recovery / 8;
+                sample.limited_by = limited_by;
+            }));
             let received_on = PathId((largest_acked % 5 == 0).into());
-            let more =
-                Ack { delivery, received_on, delivered: largest_acked, rtt_variance: smoothed_rtt, ..base };
-            Event::Ack(Ack {
-                bytes_in_recovery,
-                largest_acked,
-                smoothed_rtt,
-                limited_by,
-                ecn_ce: bytes % 4,
-                ..more
-            })
+            let more = base.with(|ack| {
+                ack.delivery = delivery;
+                ack.received_on = received_on;
+                ack.delivered = largest_acked;
+                ack.rtt_variance = smoothed_rtt;
+            });
+            Event::Ack(more.with(|ack| {
+                ack.bytes_in_recovery = bytes_in_recovery;
+                ack.largest_acked = largest_acked;
+                ack.smoothed_rtt = smoothed_rtt;
+                ack.limited_by = limited_by;
+                ack.ecn_ce = bytes % 4;
+            }))
         },
     );
     let cause = prop_oneof![Just(LossCause::Loss), Just(LossCause::EcnMark), Just(LossCause::Persistent)];
     let loss = (now(), cause, any::<bool>(), amount(), amount(), amount()).prop_map(
         |(now, cause, new_epoch, bytes, inflight_at_send, lost_since_sent)| {
             let base = testing::loss(now, cause, new_epoch);
-            Event::Loss(Loss { bytes, inflight_at_send, lost_since_sent, ..base })
+            Event::Loss(base.with(|loss| {
+                loss.bytes = bytes;
+                loss.inflight_at_send = inflight_at_send;
+                loss.lost_since_sent = lost_since_sent;
+            }))
         },
     );
     prop_oneof![
@@ -135,19 +149,21 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn sibling() -> impl Strategy<Value = Sibling> {
     (0u32..4, 0u32..2, amount(), duration(), any::<bool>(), any::<u16>(), amount(), amount()).prop_map(
-        |(id, group, window, rtt, usable, max_datagram_size, since, between)| Sibling {
-            path: PathId(id),
-            group: GroupId(group),
-            congestion_window: window,
-            smoothed_rtt: rtt,
-            min_rtt: rtt,
-            usable,
-            max_datagram_size,
-            delivery_rate: Some(Rate::from_bits_per_second(window)),
-            max_delivery_rate: Some(Rate::from_bits_per_second(window)),
-            acked_since_loss: since,
-            acked_between_losses: between,
-            loss_ppm: 0,
+        |(id, group, window, rtt, usable, max_datagram_size, since, between)| {
+            Sibling::default().with(|sibling| {
+                sibling.path = PathId(id);
+                sibling.group = GroupId(group);
+                sibling.congestion_window = window;
+                sibling.smoothed_rtt = rtt;
+                sibling.min_rtt = rtt;
+                sibling.usable = usable;
+                sibling.max_datagram_size = max_datagram_size;
+                sibling.delivery_rate = Some(Rate::from_bits_per_second(window));
+                sibling.max_delivery_rate = Some(Rate::from_bits_per_second(window));
+                sibling.acked_since_loss = since;
+                sibling.acked_between_losses = between;
+                sibling.loss_ppm = 0;
+            })
         },
     )
 }
@@ -157,21 +173,16 @@ fn apply(controller: &mut dyn CongestionController, event: &Event, siblings: &Si
         Event::Sent(sent) => controller.on_sent(sent),
         Event::Ack(ack) => controller.on_ack(ack, siblings),
         Event::Loss(loss) => controller.on_loss(loss, siblings),
-        Event::Spurious(bytes, undone) => controller.on_spurious_loss(&SpuriousLoss {
-            bytes: *bytes,
-            ..testing::spurious(Time::from_secs(1), *undone)
-        }),
+        Event::Spurious(bytes, undone) => controller.on_spurious_loss(
+            &testing::spurious(Time::from_secs(1), *undone).with(|late| late.bytes = *bytes),
+        ),
         Event::PathReset => controller.on_path_reset(Time::from_secs(1)),
         Event::DatagramSize(bytes) => controller.on_max_datagram_size(*bytes),
         Event::Link(link) => {
             let (now, state, forecasts) = &**link;
-            controller.on_link_update(&LinkUpdate {
-                now: *now,
-                link: LinkId(0),
-                state,
-                forecasts,
-                metered: false,
-            });
+            controller.on_link_update(
+                &LinkUpdate::new(*now, LinkId(0), state).with(|update| update.forecasts = forecasts),
+            );
         }
         Event::ProbeTimeout(now, count) => controller.on_probe_timeout(*now, *count),
         Event::Timer(now) => controller.on_timeout(*now),
@@ -240,16 +251,16 @@ fn beta_is_what_remains_of_the_window_after_a_loss() {
 fn through_a_rise(controller: &mut dyn CongestionController, first: u64) {
     for number in first..first + 200 {
         let now = Time::from_millis(number * 2);
-        let next = Sent {
-            now,
-            packet_number: number + 10,
-            bytes: 1_000,
-            bytes_in_flight: 10_000,
-            limited_by: LimitedBy::Nothing,
-        };
+        let next = Sent::default().with(|sent| {
+            sent.now = now;
+            sent.packet_number = number + 10;
+            sent.bytes = 1_000;
+            sent.bytes_in_flight = 10_000;
+            sent.limited_by = LimitedBy::Nothing;
+        });
         controller.on_sent(&next);
         let rtt = Duration::from_millis(if number - first < 100 { 20 } else { 40 });
-        let ack = Ack { largest_acked: number, ..testing::ack(now, 1_000, rtt) };
+        let ack = testing::ack(now, 1_000, rtt).with(|ack| ack.largest_acked = number);
         controller.on_ack(&ack, &Siblings::NONE);
     }
 }
@@ -340,16 +351,18 @@ fn drive(
 
 /// Packets of three paths with the delay that an acknowledgement says, or lost ones.
 fn tell(agent: &mut dyn Agent, event: &Event) {
-    let packet = |now: Time, number: u64, one_way_delay: Option<Duration>| PacketReport {
-        now,
-        path: PathId((number % 3) as u32),
-        packet_number: number,
-        bytes: 1_000,
-        sent_at: Time::ZERO,
-        bytes_in_flight_at_send: 1_000,
-        tag: Tag::default(),
-        ranges: &[],
-        one_way_delay,
+    let packet = |now: Time, number: u64, one_way_delay: Option<Duration>| {
+        PacketReport::default().with(|report| {
+            report.now = now;
+            report.path = PathId((number % 3) as u32);
+            report.packet_number = number;
+            report.bytes = 1_000;
+            report.sent_at = Time::ZERO;
+            report.bytes_in_flight_at_send = 1_000;
+            report.tag = Tag::default();
+            report.ranges = &[];
+            report.one_way_delay = one_way_delay;
+        })
     };
     let mut commands = Vec::new();
     match event {
@@ -391,7 +404,7 @@ proptest! {
     ) {
         for spec in ["mptcp-sbd", "mptcp-sbd,coupled=balia,vote=tumbling", "sscc", "sscc,selection=model"] {
             let set = sscc::tests::factory(sscc::SsccParts::shipped(), spec);
-            let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
+            let set = set.build(&SetInit::new(Side::Server, 1, Time::ZERO));
             let mut start = testing::init(initial_window);
             start.snapshot = from_snapshot.then(testing::snapshot);
             let mut controller = set.congestion.build(&start);

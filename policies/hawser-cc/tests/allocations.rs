@@ -16,43 +16,38 @@ const LOSS_EVERY: u64 = 997;
 const SPACING: Duration = Duration::from_micros(400);
 
 fn init() -> ControllerInit {
-    ControllerInit {
-        path: PathId::ZERO,
-        now: Time::ZERO,
-        max_datagram_size: DATAGRAM as u16,
-        initial_window: 10 * DATAGRAM,
-        link: None,
-        remote: SocketAddr::from((Ipv4Addr::LOCALHOST, 443)),
-        seed: 1,
-        snapshot: None,
-    }
+    ControllerInit::new(PathId::ZERO, Time::ZERO, SocketAddr::from((Ipv4Addr::LOCALHOST, 443))).with(|init| {
+        init.max_datagram_size = DATAGRAM as u16;
+        init.initial_window = 10 * DATAGRAM;
+        init.seed = 1;
+    })
 }
 
 fn sibling(path: u32) -> Sibling {
-    Sibling {
-        path: PathId(path),
-        group: GroupId(0),
-        congestion_window: FLIGHT * DATAGRAM,
-        smoothed_rtt: RTT,
-        min_rtt: RTT,
-        usable: true,
-        max_datagram_size: DATAGRAM as u16,
-        delivery_rate: Some(Rate::from_megabits_per_second(20)),
-        max_delivery_rate: Some(Rate::from_megabits_per_second(24)),
-        acked_since_loss: 500_000,
-        acked_between_losses: 900_000,
-        loss_ppm: 1_000,
-    }
+    Sibling::default().with(|sibling| {
+        sibling.path = PathId(path);
+        sibling.group = GroupId(0);
+        sibling.congestion_window = FLIGHT * DATAGRAM;
+        sibling.smoothed_rtt = RTT;
+        sibling.min_rtt = RTT;
+        sibling.usable = true;
+        sibling.max_datagram_size = DATAGRAM as u16;
+        sibling.delivery_rate = Some(Rate::from_megabits_per_second(20));
+        sibling.max_delivery_rate = Some(Rate::from_megabits_per_second(24));
+        sibling.acked_since_loss = 500_000;
+        sibling.acked_between_losses = 900_000;
+        sibling.loss_ppm = 1_000;
+    })
 }
 
 fn sent(number: u64) -> Sent {
-    Sent {
-        now: Time::ZERO + SPACING * number as u32,
-        packet_number: number,
-        bytes: DATAGRAM,
-        bytes_in_flight: FLIGHT * DATAGRAM,
-        limited_by: LimitedBy::Nothing,
-    }
+    Sent::default().with(|sent| {
+        sent.now = Time::ZERO + SPACING * number as u32;
+        sent.packet_number = number;
+        sent.bytes = DATAGRAM;
+        sent.bytes_in_flight = FLIGHT * DATAGRAM;
+        sent.limited_by = LimitedBy::Nothing;
+    })
 }
 
 /// The acknowledgement of a packet a round-trip time after it left, a little later each time the queue swings.
@@ -60,50 +55,46 @@ fn ack(number: u64) -> Ack {
     let sent_at = Time::ZERO + SPACING * number as u32;
     let rtt = RTT + Duration::from_micros(number * 7 % 9_000);
     let delivered = number * DATAGRAM;
-    Ack {
-        now: sent_at + rtt,
-        bytes: DATAGRAM,
-        bytes_in_recovery: 0,
-        packets: 1,
-        largest_acked: number,
-        largest_sent_at: sent_at,
-        bytes_in_flight: (FLIGHT - 1) * DATAGRAM,
-        received_on: PathId::ZERO,
-        latest_rtt: Some(rtt),
-        raw_rtt: Some(rtt),
-        smoothed_rtt: rtt,
-        rtt_variance: Duration::from_millis(2),
-        min_rtt: RTT,
-        reorders: false,
-        one_way_delay: Some(rtt / 2),
-        limited_by: LimitedBy::CongestionWindow,
-        delivered,
-        delivery: Some(DeliverySample {
-            rate: Some(Rate::from_bytes_over(FLIGHT * DATAGRAM, rtt)),
-            delivered: FLIGHT * DATAGRAM,
-            prior_delivered: delivered.saturating_sub(FLIGHT * DATAGRAM),
-            inflight_at_send: FLIGHT * DATAGRAM,
-            lost: 0,
-            limited_by: LimitedBy::Nothing,
-        }),
-        ecn_ce: u64::from(number.is_multiple_of(501)),
-    }
+    Ack::default().with(|ack| {
+        ack.now = sent_at + rtt;
+        ack.bytes = DATAGRAM;
+        ack.bytes_in_recovery = 0;
+        ack.packets = 1;
+        ack.largest_acked = number;
+        ack.largest_sent_at = sent_at;
+        ack.bytes_in_flight = (FLIGHT - 1) * DATAGRAM;
+        ack.received_on = PathId::ZERO;
+        ack.latest_rtt = Some(rtt);
+        ack.raw_rtt = Some(rtt);
+        ack.smoothed_rtt = rtt;
+        ack.rtt_variance = Duration::from_millis(2);
+        ack.min_rtt = RTT;
+        ack.reorders = false;
+        ack.one_way_delay = Some(rtt / 2);
+        ack.limited_by = LimitedBy::CongestionWindow;
+        ack.delivered = delivered;
+        ack.delivery = Some(DeliverySample::default().with(|sample| {
+            sample.rate = Some(Rate::from_bytes_over(FLIGHT * DATAGRAM, rtt));
+            sample.delivered = FLIGHT * DATAGRAM;
+            sample.prior_delivered = delivered.saturating_sub(FLIGHT * DATAGRAM);
+            sample.inflight_at_send = FLIGHT * DATAGRAM;
+        }));
+        ack.ecn_ce = u64::from(number.is_multiple_of(501));
+    })
 }
 
 fn loss(number: u64) -> Loss {
-    Loss {
-        now: Time::ZERO + SPACING * number as u32 + RTT,
-        cause: LossCause::Loss,
-        bytes: DATAGRAM,
-        packets: 1,
-        largest_sent_at: Time::ZERO + SPACING * number as u32,
-        largest_lost: number,
-        bytes_in_flight: (FLIGHT - 1) * DATAGRAM,
-        inflight_at_send: FLIGHT * DATAGRAM,
-        lost_since_sent: DATAGRAM,
-        limited_by: LimitedBy::Nothing,
-        new_epoch: true,
-    }
+    Loss::new(Time::ZERO + SPACING * number as u32 + RTT, LossCause::Loss).with(|loss| {
+        loss.bytes = DATAGRAM;
+        loss.packets = 1;
+        loss.largest_sent_at = Time::ZERO + SPACING * number as u32;
+        loss.largest_lost = number;
+        loss.bytes_in_flight = (FLIGHT - 1) * DATAGRAM;
+        loss.inflight_at_send = FLIGHT * DATAGRAM;
+        loss.lost_since_sent = DATAGRAM;
+        loss.limited_by = LimitedBy::Nothing;
+        loss.new_epoch = true;
+    })
 }
 
 fn drive(controller: &mut dyn CongestionController, numbers: std::ops::Range<u64>, siblings: &Siblings<'_>) {

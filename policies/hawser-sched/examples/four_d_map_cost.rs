@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use hawser_policy::{
     Commands, Decision, Event, FeatureId, Message, MessageOrigin, PacketReport, PacketSent, PathId, PathView,
     QueueView, Reliability, Scheduler, Segment, SegmentKind, Selection, SendQueue, SendView, StreamId,
-    StreamRange, Tag, Time,
+    StreamRange, Time,
 };
 use hawser_sched::{FourDMapChoice, FourDMapParameters, FourDMapScheduler, FrameFeedback};
 
@@ -54,13 +54,12 @@ impl SendQueue for Waiting {
         let header = (1 << 63 | self.frame, SegmentKind::Signalling, Reliability::Reliable);
         for ((id, kind, reliability), extent) in [(header, &self.header), (body, &self.body)] {
             let range = extent.start.max(self.sent_to)..extent.end;
-            let segment = Segment {
-                id: Some(id),
-                kind,
-                reliability,
-                extent: extent.clone(),
-                ..Segment::plain(STREAM, range)
-            };
+            let segment = Segment::plain(STREAM, range).with(|segment| {
+                segment.id = Some(id);
+                segment.kind = kind;
+                segment.reliability = reliability;
+                segment.extent = extent.clone();
+            });
             if !segment.range.is_empty() && visit(&segment).is_break() {
                 return;
             }
@@ -69,13 +68,12 @@ impl SendQueue for Waiting {
 }
 
 fn path(id: u32, rtt_ms: u64) -> PathView {
-    PathView {
-        smoothed_rtt: Duration::from_millis(rtt_ms),
-        has_rtt_sample: true,
-        congestion_window: 200_000,
-        bytes_in_flight: 20_000,
-        ..PathView::new(PathId(id))
-    }
+    PathView::new(PathId(id)).with(|path| {
+        path.smoothed_rtt = Duration::from_millis(rtt_ms);
+        path.has_rtt_sample = true;
+        path.congestion_window = 200_000;
+        path.bytes_in_flight = 20_000;
+    })
 }
 
 /// Sends the frame packet by packet. Returns the time of the first call, and of all.
@@ -88,8 +86,8 @@ pub(crate) fn send_frame(
     let paths = [path(0, 50), path(1, 78)];
     let (mut first, mut all) = (None, Duration::ZERO);
     while waiting.sent_to < waiting.body.end {
-        let queue = QueueView { unsent: waiting.body.end - waiting.sent_to, ..QueueView::default() };
-        let view = SendView { now, paths: &paths, queue, segments: waiting };
+        let queue = QueueView::default().with(|queue| queue.unsent = waiting.body.end - waiting.sent_to);
+        let view = SendView::new(now, &paths, queue, waiting);
         let began = clock();
         let decision = scheduler.schedule(&view, commands);
         let took = began.elapsed();
@@ -101,27 +99,24 @@ pub(crate) fn send_frame(
         let range = start..end.min(start + PACKET);
         waiting.sent_to = range.end;
         let ranges = [StreamRange { stream: STREAM, range, copy: false }];
-        let sent = PacketSent {
-            now,
-            path: assignment.path,
-            packet_number: start,
-            bytes: PACKET,
-            bytes_in_flight: PACKET,
-            tag: Tag(0),
-            ranges: &ranges,
-            limited_by: Default::default(),
-        };
-        let lost = PacketReport {
-            now,
-            path: assignment.path,
-            packet_number: start,
-            bytes: PACKET,
-            sent_at: now,
-            bytes_in_flight_at_send: PACKET,
-            tag: Tag(0),
-            ranges: &[],
-            one_way_delay: None,
-        };
+        let sent = PacketSent::default().with(|sent| {
+            sent.now = now;
+            sent.path = assignment.path;
+            sent.packet_number = start;
+            sent.bytes = PACKET;
+            sent.bytes_in_flight = PACKET;
+            sent.ranges = &ranges;
+            sent.limited_by = Default::default();
+        });
+        let lost = PacketReport::default().with(|report| {
+            report.now = now;
+            report.path = assignment.path;
+            report.packet_number = start;
+            report.bytes = PACKET;
+            report.sent_at = now;
+            report.bytes_in_flight_at_send = PACKET;
+            report.ranges = &[];
+        });
         let began = clock();
         scheduler.on_event(&Event::Sent(&sent), commands);
         if start % 100 == 0 {

@@ -143,7 +143,9 @@ impl Scheduler for Blest {
         if self.waits(fast, candidate, send_window(view)) {
             return Decision::Wait(fast.next_release);
         }
-        Decision::Send(Assignment { max_bytes: datagram(candidate), ..Assignment::next(candidate.id) })
+        Decision::Send(
+            Assignment::next(candidate.id).with(|assignment| assignment.max_bytes = datagram(candidate)),
+        )
     }
 
     fn interests(&self) -> Interests {
@@ -168,7 +170,10 @@ mod tests {
             (path.congestion_window, path.bytes_in_flight) = (window * 1_400, in_flight * 1_400);
         }
         let left = send_window.saturating_sub(50 * 1_400);
-        let queue = QueueView { unsent: left, connection_window_left: left, ..QueueView::default() };
+        let queue = QueueView::default().with(|queue| {
+            queue.unsent = left;
+            queue.connection_window_left = left;
+        });
         blest.schedule(&view_at(now, &paths, queue), &mut Vec::new())
     }
 

@@ -29,10 +29,9 @@ pub(crate) fn explore(view: &SendView<'_>) -> Option<Decision> {
         .filter(can_send)
         .min_by_key(|path| by_rtt(path))
     {
-        return Some(Decision::Send(Assignment {
-            selection: Selection::Copies,
-            ..Assignment::next(path.id)
-        }));
+        return Some(Decision::Send(
+            Assignment::next(path.id).with(|assignment| assignment.selection = Selection::Copies),
+        ));
     }
     let unknown = view
         .preferred()
@@ -43,11 +42,10 @@ pub(crate) fn explore(view: &SendView<'_>) -> Option<Decision> {
     if view.queue.total() == 0 {
         return None;
     }
-    Some(Decision::Send(Assignment {
-        max_bytes: exploration_left(unknown),
-        copies: mask(view, |path| path.id == known.id),
-        ..Assignment::next(unknown.id)
-    }))
+    Some(Decision::Send(Assignment::next(unknown.id).with(|assignment| {
+        assignment.max_bytes = exploration_left(unknown);
+        assignment.copies = mask(view, |path| path.id == known.id);
+    })))
 }
 
 fn can_send(path: &&PathView) -> bool {

@@ -86,7 +86,10 @@ impl Dispatch {
         let path = view.path(id);
         if let Some(path) = path.filter(|path| path.sendable() > 0) {
             let max_bytes = credit.saturating_mul(datagram(path));
-            return Decision::Send(Assignment { max_bytes, tag: tag(step, false), ..Assignment::next(id) });
+            return Decision::Send(Assignment::next(id).with(|assignment| {
+                assignment.max_bytes = max_bytes;
+                assignment.tag = tag(step, false);
+            }));
         }
         let release = path.and_then(|path| path.next_release);
         let is_only_paced = |path: &PathView| release.is_some() && path.window_left() >= datagram(path);
@@ -107,11 +110,10 @@ impl Dispatch {
         let Some(other) = other else { return Decision::Wait(release) };
         let packets =
             if self.redirect == Redirect::ConsumeCredit { credit.min(REDIRECTED) } else { REDIRECTED };
-        Decision::Send(Assignment {
-            max_bytes: packets.saturating_mul(datagram(other)),
-            tag: tag(step, true),
-            ..Assignment::next(other.id)
-        })
+        Decision::Send(Assignment::next(other.id).with(|assignment| {
+            assignment.max_bytes = packets.saturating_mul(datagram(other));
+            assignment.tag = tag(step, true);
+        }))
     }
 
     /// A packet left that was dispatched here.

@@ -115,12 +115,7 @@ impl FourDMap {
             let scheduler = move |init: &SchedulerInit| {
                 Box::new(FourDMapScheduler::new(parameters, None, init.seed)) as Box<_>
             };
-            let parts = Composed {
-                scheduler: Arc::new(scheduler),
-                congestion: congestion.clone(),
-                acks: acks.clone(),
-                protection: None,
-            };
+            let parts = Composed::new(Arc::new(scheduler), congestion.clone(), acks.clone());
             let set = FourDMap::new(parameters, parts);
             Arc::new(FourDMap { model: Some(model), log: log.clone(), ..set })
         });
@@ -134,12 +129,11 @@ impl PolicySetFactory for FourDMap {
             Some(log) => scheduler.with_log(log.clone()),
             None => scheduler,
         };
-        PolicySet {
-            scheduler: Box::new(scheduler),
-            agent: Some(Box::new(feedback::Reporter::default())),
-            features: self.features(),
-            ..self.parts.build(init)
-        }
+        self.parts.build(init).with(|set| {
+            set.scheduler = Box::new(scheduler);
+            set.agent = Some(Box::new(feedback::Reporter::default()));
+            set.features = self.features();
+        })
     }
 
     fn features(&self) -> FeatureSet {

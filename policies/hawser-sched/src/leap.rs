@@ -63,12 +63,8 @@ impl Leap {
         let Ok(congestion) = registry.congestion("newreno") else { return };
         let Ok(acks) = registry.acks("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
-            let parts = Composed {
-                scheduler: Arc::new(|_: &_| Box::new(MinRtt) as Box<_>),
-                congestion: congestion.clone(),
-                acks: acks.clone(),
-                protection: None,
-            };
+            let parts =
+                Composed::new(Arc::new(|_: &_| Box::new(MinRtt) as Box<_>), congestion.clone(), acks.clone());
             Arc::new(Leap::new(LeapParameters::read(parameters), parts))
         });
     }
@@ -83,12 +79,11 @@ impl PolicySetFactory for Leap {
             Box::new(controller::LeapController::new(of_controllers.clone(), parameters.headroom, init))
                 as Box<_>
         };
-        PolicySet {
-            scheduler: Box::new(scheduler::LeapScheduler::new(shared.clone(), parameters)),
-            congestion: Arc::new(congestion),
-            protection: Some(Box::new(protection::LeapProtection::new(shared, parameters))),
-            ..self.parts.build(init)
-        }
+        self.parts.build(init).with(|set| {
+            set.scheduler = Box::new(scheduler::LeapScheduler::new(shared.clone(), parameters));
+            set.congestion = Arc::new(congestion);
+            set.protection = Some(Box::new(protection::LeapProtection::new(shared, parameters)));
+        })
     }
 
     fn wants_receive_timestamps(&self) -> bool {

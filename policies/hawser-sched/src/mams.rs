@@ -219,7 +219,11 @@ impl Mams {
         let selection = if skip == 0 { Selection::Next } else { Selection::Skip(skip) };
         let max_bytes = bytes.min(unsent - skip);
         let tag = self.cycle.tag();
-        Some(Decision::Send(Assignment { selection, max_bytes, tag, ..Assignment::next(path.id) }))
+        Some(Decision::Send(Assignment::next(path.id).with(|assignment| {
+            assignment.selection = selection;
+            assignment.max_bytes = max_bytes;
+            assignment.tag = tag;
+        })))
     }
 
     /// New data, by the plan.
@@ -271,7 +275,8 @@ impl Mams {
             found = Some(Selection::Range { stream: segment.stream, start, end });
             ControlFlow::Break(())
         });
-        Some(Decision::Send(Assignment { selection: found?, ..assignment }))
+        let found = found?;
+        Some(Decision::Send(assignment.with(|assignment| assignment.selection = found)))
     }
 
     /// What was lost has the smallest numbers of all: it goes where it arrives first, another loss included. A path that is
@@ -301,7 +306,7 @@ impl Mams {
         }
         let path = if best.sendable() > 0 { Some(best) } else { fastest_sendable(view) };
         path.map_or(Decision::Wait(None), |path| {
-            Decision::Send(Assignment { max_bytes: bytes, ..Assignment::next(path.id) })
+            Decision::Send(Assignment::next(path.id).with(|assignment| assignment.max_bytes = bytes))
         })
     }
 

@@ -56,12 +56,11 @@ impl Mmquic {
             Arc::new(Mmquic {
                 parameters: scheduler,
                 interval: parameters.duration("report_interval"),
-                parts: Composed {
-                    scheduler: Arc::new(move |_: &_| Box::new(Mams::new(scheduler)) as Box<_>),
-                    congestion: congestion.clone(),
-                    acks: acks.clone(),
-                    protection: None,
-                },
+                parts: Composed::new(
+                    Arc::new(move |_: &_| Box::new(Mams::new(scheduler)) as Box<_>),
+                    congestion.clone(),
+                    acks.clone(),
+                ),
             })
         });
     }
@@ -70,7 +69,10 @@ impl Mmquic {
 impl PolicySetFactory for Mmquic {
     fn build(&self, init: &SetInit) -> PolicySet {
         let agent = Reporter { interval: self.interval, links: Vec::new(), due: None };
-        PolicySet { agent: Some(Box::new(agent)), features: self.features(), ..self.parts.build(init) }
+        self.parts.build(init).with(|set| {
+            set.agent = Some(Box::new(agent));
+            set.features = self.features();
+        })
     }
 
     fn features(&self) -> FeatureSet {
@@ -159,7 +161,7 @@ impl Agent for Reporter {
         self.due = None;
         for known in self.links.iter_mut().filter(|known| known.due) {
             let Known { link, at, ref state, ref forecasts, .. } = *known;
-            let update = LinkUpdate { now: at, link, state, forecasts, metered: false };
+            let update = LinkUpdate::new(at, link, state).with(|update| update.forecasts = forecasts);
             let of_link = view.paths.iter().filter(|path| path.link == Some(link) && path.has_rtt_sample);
             for path in of_link {
                 let Some(report) = MobilityReport::of(&update, path.smoothed_rtt) else { continue };

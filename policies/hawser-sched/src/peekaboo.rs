@@ -134,7 +134,10 @@ impl Scheduler for Peekaboo {
             tag = Tag(self.learner.step());
         }
         let max_bytes = if candidate.id == fast.id { u64::MAX } else { datagram(candidate) };
-        Decision::Send(Assignment { max_bytes, tag, ..Assignment::next(candidate.id) })
+        Decision::Send(Assignment::next(candidate.id).with(|assignment| {
+            assignment.max_bytes = max_bytes;
+            assignment.tag = tag;
+        }))
     }
 
     fn fill_figures(&self, figures: &mut Figures) {

@@ -49,11 +49,10 @@ pub(crate) fn behind(view: &SendView<'_>, path: &PathView, gap: u64, release: Op
     if gap >= unsent {
         return Decision::Wait(release);
     }
-    Decision::Send(Assignment {
-        selection: Selection::Skip(gap),
-        max_bytes: unsent - gap,
-        ..Assignment::next(path.id)
-    })
+    Decision::Send(Assignment::next(path.id).with(|assignment| {
+        assignment.selection = Selection::Skip(gap);
+        assignment.max_bytes = unsent - gap;
+    }))
 }
 
 pub(crate) fn earlier(first: Option<Time>, second: Option<Time>) -> Option<Time> {

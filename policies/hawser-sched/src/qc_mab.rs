@@ -76,12 +76,8 @@ impl QcMab {
         let Ok(congestion) = registry.congestion("newreno") else { return };
         let Ok(acks) = registry.acks("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
-            let parts = Composed {
-                scheduler: Arc::new(|_: &_| Box::new(MinRtt) as Box<_>),
-                congestion: congestion.clone(),
-                acks: acks.clone(),
-                protection: None,
-            };
+            let parts =
+                Composed::new(Arc::new(|_: &_| Box::new(MinRtt) as Box<_>), congestion.clone(), acks.clone());
             let set = QcMab::new(QcMabParameters::read(parameters), parts);
             Arc::new(QcMab { log: log.clone(), ..set })
         });
@@ -94,17 +90,19 @@ impl PolicySetFactory for QcMab {
         let parts = self.parts.build(init);
         if init.side == Side::Client {
             let agent = receiver::Receiver::new(self.parameters, init.seed, self.log.clone());
-            return PolicySet { agent: Some(Box::new(agent)), features: self.features(), ..parts };
+            return parts.with(|set| {
+                set.agent = Some(Box::new(agent));
+                set.features = self.features();
+            });
         }
         let shared = sender::Shared::default();
         let protection = sender::Decided { shared: shared.clone(), fec, redundancy };
         let agent = sender::Reporter { shared, period: deadline, next: None };
-        PolicySet {
-            protection: Some(Box::new(protection)),
-            agent: Some(Box::new(agent)),
-            features: self.features(),
-            ..parts
-        }
+        parts.with(|set| {
+            set.protection = Some(Box::new(protection));
+            set.agent = Some(Box::new(agent));
+            set.features = self.features();
+        })
     }
 
     fn features(&self) -> FeatureSet {

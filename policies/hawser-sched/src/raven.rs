@@ -102,11 +102,14 @@ impl Scheduler for Raven {
                 let most = (self.allowance.left() / size * size).min(path.sendable());
                 let max_bytes = most.min(view.queue.total()).max(size);
                 let copies = mask(view, |other| other.id == second.id);
-                Decision::Send(Assignment { max_bytes, copies, ..next })
+                Decision::Send(next.with(|assignment| {
+                    assignment.max_bytes = max_bytes;
+                    assignment.copies = copies;
+                }))
             }
             Some(second) if self.is_at_risk(path, second) => {
                 // The next datagram may be worth a copy again.
-                Decision::Send(Assignment { max_bytes: 8 * size, ..next })
+                Decision::Send(next.with(|assignment| assignment.max_bytes = 8 * size))
             }
             _ => Decision::Send(next),
         }
@@ -138,7 +141,10 @@ mod tests {
         };
         assert_eq!(decide(19, 50_000), next(1));
         let copies = PathMask::NONE.with(1);
-        let copied = Assignment { max_bytes: 5_000, copies, ..Assignment::next(PathId(1)) };
+        let copied = Assignment::next(PathId(1)).with(|assignment| {
+            assignment.max_bytes = 5_000;
+            assignment.copies = copies;
+        });
         assert_eq!(decide(21, 50_000), Decision::Send(copied));
     }
 
@@ -159,7 +165,8 @@ mod tests {
         let (mut copied, mut sent) = (0, 0);
         while sent < 10_000_000 {
             let paths = jittery(21, sent + copied);
-            let view = SendView { segments: &Copied(copied), ..view(&paths, 90_000) };
+            let queue = Copied(copied);
+            let view = view(&paths, 90_000).with(|view| view.segments = &queue);
             let Decision::Send(assignment) = raven.schedule(&view, &mut Vec::new()) else {
                 panic!("there is room");
             };

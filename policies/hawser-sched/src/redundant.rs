@@ -56,7 +56,9 @@ impl Scheduler for Redundant {
             .min_by_key(|path| by_rtt(path));
         let Some(path) = path else { return Decision::Wait(None) };
         if path.copies_queued > 0 {
-            return Decision::Send(Assignment { selection: Selection::Copies, ..Assignment::next(path.id) });
+            return Decision::Send(
+                Assignment::next(path.id).with(|assignment| assignment.selection = Selection::Copies),
+            );
         }
         let is_faster = |other: &PathView, than: &PathView| by_rtt(other) < by_rtt(than);
         let others = || view.preferred().filter(|other| other.id != path.id);
@@ -64,7 +66,7 @@ impl Scheduler for Redundant {
             let is_among = || others().filter(|rival| is_faster(rival, other)).count() < self.copies;
             other.id != path.id && (self.copies >= view.paths.len() || is_among())
         });
-        Decision::Send(Assignment { copies, ..Assignment::next(path.id) })
+        Decision::Send(Assignment::next(path.id).with(|assignment| assignment.copies = copies))
     }
 }
 

@@ -89,14 +89,13 @@ impl Ride {
                 _ => Agent::continuous(),
             };
             let scheduler = agent.clone();
-            let parts = Composed {
-                scheduler: Arc::new(move |_: &SchedulerInit| {
+            let parts = Composed::new(
+                Arc::new(move |_: &SchedulerInit| {
                     Box::new(RideScheduler::with_agent(scheduler.clone(), guards)) as Box<_>
                 }),
-                congestion: congestion.clone(),
-                acks: acks.clone(),
-                protection: None,
-            };
+                congestion.clone(),
+                acks.clone(),
+            );
             Arc::new(Ride::new(agent, guards, parts))
         });
     }
@@ -105,7 +104,7 @@ impl Ride {
 impl PolicySetFactory for Ride {
     fn build(&self, init: &SetInit) -> PolicySet {
         let scheduler = Box::new(RideScheduler::with_agent(self.agent.clone(), self.guards));
-        PolicySet { scheduler, ..self.parts.build(init) }
+        self.parts.build(init).with(|set| set.scheduler = scheduler)
     }
 }
 

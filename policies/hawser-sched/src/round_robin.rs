@@ -51,6 +51,6 @@ impl Scheduler for RoundRobin {
         let Some(path) = next else { return Decision::Wait(None) };
         self.last = Some(path.id);
         let max_bytes = self.quantum.saturating_mul(u64::from(path.max_datagram_size));
-        Decision::Send(Assignment { max_bytes, ..Assignment::next(path.id) })
+        Decision::Send(Assignment::next(path.id).with(|assignment| assignment.max_bytes = max_bytes))
     }
 }

@@ -89,12 +89,12 @@ impl Sedpf {
             let protection: Arc<dyn ProtectionFactory> =
                 Arc::new(move |_: &ProtectionInit| Some(Box::new(SedpfProtection::new(margin)) as Box<_>));
             Arc::new(Sedpf {
-                parts: Composed {
-                    scheduler: Arc::new(|_: &_| Box::new(SedpfScheduler::default()) as Box<_>),
-                    congestion: congestion.clone(),
-                    acks: acks.clone(),
-                    protection: code.then_some(protection),
-                },
+                parts: Composed::new(
+                    Arc::new(|_: &_| Box::new(SedpfScheduler::default()) as Box<_>),
+                    congestion.clone(),
+                    acks.clone(),
+                )
+                .with(|set| set.protection = code.then_some(protection)),
             })
         });
     }

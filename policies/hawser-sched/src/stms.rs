@@ -66,11 +66,10 @@ impl Scheduler for Stms {
         if gap >= unsent {
             return Decision::Wait(fast.next_release);
         }
-        Decision::Send(Assignment {
-            selection: Selection::Skip(gap),
-            max_bytes: unsent - gap,
-            ..Assignment::next(path.id)
-        })
+        Decision::Send(Assignment::next(path.id).with(|assignment| {
+            assignment.selection = Selection::Skip(gap);
+            assignment.max_bytes = unsent - gap;
+        }))
     }
 }
 

@@ -19,7 +19,7 @@ fn registry() -> Registry {
 }
 
 fn build(name: &str) -> Box<dyn Scheduler> {
-    registry().scheduler(name).unwrap().build(&SchedulerInit { side: Side::Client, seed: 0 })
+    registry().scheduler(name).unwrap().build(&SchedulerInit::new(Side::Client, 0))
 }
 
 #[test]
@@ -63,27 +63,26 @@ pub(crate) fn any_path() -> impl Strategy<Value = PathView> {
     let volumes = (amount(), amount(), amount(), 0u64..3, amount());
     (state, status, delays, volumes, prop_oneof![3 => 1_200u16..1_500, 1 => any::<u16>()]).prop_map(
         |(state, status, (rtt, variance, one_way, sampled), (window, flight, budget, copies, acked), mtu)| {
-            PathView {
-                state,
-                status,
-                smoothed_rtt: rtt,
-                rtt_variance: variance,
-                one_way_delay: one_way,
-                has_rtt_sample: sampled,
-                congestion_window: window,
-                bytes_in_flight: flight,
-                pacing_budget: budget,
-                copies_queued: copies,
-                bytes_acked: acked,
-                bytes_sent: acked,
-                oldest_in_flight: (flight > 0).then_some(Time::ZERO),
-                pacing_rate: Rate::from_bits_per_second(budget),
-                delivery_rate: (acked > 0).then(|| Rate::from_bits_per_second(acked)),
-                loss_ppm: copies as u32 * 500_000,
-                in_slow_start: acked % 2 == 0,
-                max_datagram_size: mtu,
-                ..crate::testing::path(0, 20, 0)
-            }
+            crate::testing::path(0, 20, 0).with(|path| {
+                path.state = state;
+                path.status = status;
+                path.smoothed_rtt = rtt;
+                path.rtt_variance = variance;
+                path.one_way_delay = one_way;
+                path.has_rtt_sample = sampled;
+                path.congestion_window = window;
+                path.bytes_in_flight = flight;
+                path.pacing_budget = budget;
+                path.copies_queued = copies;
+                path.bytes_acked = acked;
+                path.bytes_sent = acked;
+                path.oldest_in_flight = (flight > 0).then_some(Time::ZERO);
+                path.pacing_rate = Rate::from_bits_per_second(budget);
+                path.delivery_rate = (acked > 0).then(|| Rate::from_bits_per_second(acked));
+                path.loss_ppm = copies as u32 * 500_000;
+                path.in_slow_start = acked % 2 == 0;
+                path.max_datagram_size = mtu;
+            })
         },
     )
 }
@@ -93,7 +92,7 @@ fn any_paths() -> impl Strategy<Value = (Vec<PathView>, Vec<PathView>)> {
     prop::collection::vec(prop::option::of(any_path()), 0..17)
         .prop_map(|paths| {
             let present = paths.into_iter().enumerate().filter_map(|(id, path)| Some((id, path?)));
-            present.map(|(id, path)| PathView { id: PathId(id as u32), ..path }).collect::<Vec<_>>()
+            present.map(|(id, path)| path.with(|path| path.id = PathId(id as u32))).collect::<Vec<_>>()
         })
         .prop_flat_map(|paths| (Just(paths.clone()), Just(paths).prop_shuffle()))
 }
@@ -132,16 +131,17 @@ fn any_happening() -> impl Strategy<Value = Happening> {
 
 /// Tells a scheduler, if it asked for such events.
 fn happen(scheduler: &mut dyn Scheduler, now: Time, happening: &Happening) {
-    let report = |path, packet_number, tag, sent_at, ranges| PacketReport {
-        now,
-        path: PathId(path),
-        packet_number,
-        bytes: 1_200,
-        sent_at,
-        bytes_in_flight_at_send: 1_200,
-        tag: Tag(tag),
-        ranges,
-        one_way_delay: None,
+    let report = |path, packet_number, tag, sent_at, ranges| {
+        PacketReport::default().with(|report| {
+            report.now = now;
+            report.path = PathId(path);
+            report.packet_number = packet_number;
+            report.bytes = 1_200;
+            report.sent_at = sent_at;
+            report.bytes_in_flight_at_send = 1_200;
+            report.tag = Tag(tag);
+            report.ranges = ranges;
+        })
     };
     let mut tell = |event: &Event<'_>| {
         if scheduler.interests().contains(event.interest()) {
@@ -149,16 +149,18 @@ fn happen(scheduler: &mut dyn Scheduler, now: Time, happening: &Happening) {
         }
     };
     match happening {
-        Happening::Sent(path, packet_number, tag) => tell(&Event::Sent(&PacketSent {
-            now,
-            path: PathId(*path),
-            packet_number: *packet_number,
-            bytes: 1_200,
-            bytes_in_flight: 1_200,
-            tag: Tag(*tag),
-            ranges: &[],
-            limited_by: if tag % 7 == 0 { LimitedBy::Application } else { LimitedBy::Nothing },
-        })),
+        Happening::Sent(path, packet_number, tag) => {
+            tell(&Event::Sent(&PacketSent::default().with(|sent| {
+                sent.now = now;
+                sent.path = PathId(*path);
+                sent.packet_number = *packet_number;
+                sent.bytes = 1_200;
+                sent.bytes_in_flight = 1_200;
+                sent.tag = Tag(*tag);
+                sent.ranges = &[];
+                sent.limited_by = if tag % 7 == 0 { LimitedBy::Application } else { LimitedBy::Nothing };
+            })))
+        }
         Happening::Acked(path, number, tag, age, range) => {
             let ranges = [StreamRange { stream: StreamId(0), range: range.clone(), copy: tag % 5 == 0 }];
             tell(&Event::Acked(&report(*path, *number, *tag, now - *age, &ranges)));
@@ -176,13 +178,15 @@ fn happen(scheduler: &mut dyn Scheduler, now: Time, happening: &Happening) {
 }
 
 fn any_queue() -> impl Strategy<Value = QueueView> {
-    (amount(), amount(), amount()).prop_map(|(unsent, retransmit, datagrams)| QueueView {
-        repair: 0,
-        unsent,
-        retransmit: retransmit / 8,
-        datagrams: datagrams / 16,
-        datagram_count: datagrams.div_ceil(16 * 1_000),
-        connection_window_left: unsent,
+    (amount(), amount(), amount()).prop_map(|(unsent, retransmit, datagrams)| {
+        QueueView::default().with(|queue| {
+            queue.repair = 0;
+            queue.unsent = unsent;
+            queue.retransmit = retransmit / 8;
+            queue.datagrams = datagrams / 16;
+            queue.datagram_count = datagrams.div_ceil(16 * 1_000);
+            queue.connection_window_left = unsent;
+        })
     })
 }
 

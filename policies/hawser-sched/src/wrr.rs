@@ -157,7 +157,7 @@ impl Scheduler for Wrr {
         let Some((_, path, at, max_bytes)) = best else { return Decision::Wait(release) };
         self.turns += 1;
         self.buckets[at].turn = self.turns;
-        Decision::Send(Assignment { max_bytes, ..Assignment::next(path) })
+        Decision::Send(Assignment::next(path).with(|assignment| assignment.max_bytes = max_bytes))
     }
 
     fn interests(&self) -> Interests {
@@ -177,14 +177,12 @@ mod tests {
     use crate::testing::{path, view_at};
     use hawser_policy::QueueView;
 
-    const QUEUE: QueueView = QueueView {
-        unsent: 1 << 30,
-        retransmit: 0,
-        datagrams: 0,
-        datagram_count: 0,
-        repair: 0,
-        connection_window_left: u64::MAX,
-    };
+    fn waiting() -> QueueView {
+        QueueView::default().with(|queue| {
+            queue.unsent = 1 << 30;
+            queue.connection_window_left = u64::MAX;
+        })
+    }
 
     /// Datagrams sent on each path within a second that is paced at these rates in Mbit/s.
     fn sent(rates: [u64; 2]) -> [u64; 2] {
@@ -195,7 +193,7 @@ mod tests {
         }
         let (mut now, end) = (Time::ZERO, Time::from_secs(1));
         while now < end {
-            match wrr.schedule(&view_at(now, &paths, QUEUE), &mut Vec::new()) {
+            match wrr.schedule(&view_at(now, &paths, waiting()), &mut Vec::new()) {
                 Decision::Send(sent) => {
                     let path = paths.iter_mut().find(|path| path.id == sent.path).unwrap();
                     path.bytes_sent += sent.max_bytes;
@@ -230,7 +228,7 @@ mod tests {
         let mut wrr = Wrr::default();
         let paths = [path(1, 20, 100_000), path(2, 100, 100_000), path(3, 5, 100_000)];
         let order =
-            [0; 6].map(|_| match wrr.schedule(&view_at(Time::ZERO, &paths, QUEUE), &mut Vec::new()) {
+            [0; 6].map(|_| match wrr.schedule(&view_at(Time::ZERO, &paths, waiting()), &mut Vec::new()) {
                 Decision::Send(sent) => sent.path.0,
                 Decision::Wait(_) => 0,
             });

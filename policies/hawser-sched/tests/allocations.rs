@@ -7,9 +7,8 @@ mod frames;
 use std::time::Duration;
 
 use hawser_policy::{
-    Command, Commands, Decision, Event, Interests, LimitedBy, PacketReport, PacketSent, PathId, PathView,
-    PolicyKind, QueueView, Rate, Registry, Scheduler, SchedulerInit, SendView, Side, StreamId, StreamRange,
-    Tag, Time,
+    Command, Commands, Decision, Event, Interests, PacketReport, PacketSent, PathId, PathView, PolicyKind,
+    QueueView, Rate, Registry, Scheduler, SchedulerInit, SendView, Side, StreamId, StreamRange, Tag, Time,
 };
 use hawser_sched::{FourDMapParameters, FourDMapScheduler};
 
@@ -22,56 +21,56 @@ const SPACING: Duration = Duration::from_micros(250);
 fn path(id: u32, call: u64) -> PathView {
     let rtt = Duration::from_micros(u64::from(id) * 30_000 + 20_000 + call * 13 % 3_000);
     let window = 100 * DATAGRAM;
-    PathView {
-        smoothed_rtt: rtt,
-        min_rtt: rtt,
-        rtt_variance: Duration::from_millis(2),
-        latest_rtt: rtt,
-        has_rtt_sample: true,
-        congestion_window: window,
-        bytes_in_flight: if (call / 8 + u64::from(id)).is_multiple_of(3) { window } else { window / 2 },
-        oldest_in_flight: Some(Time::ZERO + SPACING * call as u32),
-        in_slow_start: false,
-        pacing_rate: Rate::from_megabits_per_second(20),
-        delivery_rate: Some(Rate::from_bits_per_second(20_000_000 + call * 1_009 % 1_000_000)),
-        loss_ppm: 1_000,
-        bytes_sent: call * DATAGRAM,
-        bytes_acked: call * DATAGRAM,
-        ..PathView::new(PathId(id))
-    }
+    PathView::new(PathId(id)).with(|path| {
+        path.smoothed_rtt = rtt;
+        path.min_rtt = rtt;
+        path.rtt_variance = Duration::from_millis(2);
+        path.latest_rtt = rtt;
+        path.has_rtt_sample = true;
+        path.congestion_window = window;
+        path.bytes_in_flight = if (call / 8 + u64::from(id)).is_multiple_of(3) { window } else { window / 2 };
+        path.oldest_in_flight = Some(Time::ZERO + SPACING * call as u32);
+        path.in_slow_start = false;
+        path.pacing_rate = Rate::from_megabits_per_second(20);
+        path.delivery_rate = Some(Rate::from_bits_per_second(20_000_000 + call * 1_009 % 1_000_000));
+        path.loss_ppm = 1_000;
+        path.bytes_sent = call * DATAGRAM;
+        path.bytes_acked = call * DATAGRAM;
+    })
 }
 
 fn call(scheduler: &mut dyn Scheduler, interests: Interests, call: u64, commands: &mut Commands) {
     let now = Time::ZERO + SPACING * call as u32;
     let paths = [path(0, call), path(1, call)];
-    let queue = QueueView { unsent: 1 << 24, connection_window_left: 1 << 26, ..QueueView::default() };
-    let view = SendView { now, paths: &paths, queue, segments: &() };
+    let queue = QueueView::default().with(|queue| {
+        queue.unsent = 1 << 24;
+        queue.connection_window_left = 1 << 26;
+    });
+    let view = SendView::new(now, &paths, queue, &());
     let decision = scheduler.schedule(&view, commands);
     commands.clear();
     let Decision::Send(assignment) = decision else { return };
     let start = call * DATAGRAM;
     let ranges = [StreamRange { stream: StreamId(0), range: start..start + DATAGRAM, copy: false }];
-    let sent = PacketSent {
-        now,
-        path: assignment.path,
-        packet_number: call,
-        bytes: DATAGRAM,
-        bytes_in_flight: DATAGRAM,
-        tag: assignment.tag,
-        ranges: &ranges,
-        limited_by: LimitedBy::Nothing,
-    };
-    let report = PacketReport {
-        now: now + Duration::from_millis(30),
-        path: assignment.path,
-        packet_number: call,
-        bytes: DATAGRAM,
-        sent_at: now,
-        bytes_in_flight_at_send: DATAGRAM,
-        tag: Tag(assignment.tag.0),
-        ranges: &ranges,
-        one_way_delay: None,
-    };
+    let sent = PacketSent::default().with(|sent| {
+        sent.now = now;
+        sent.path = assignment.path;
+        sent.packet_number = call;
+        sent.bytes = DATAGRAM;
+        sent.bytes_in_flight = DATAGRAM;
+        sent.tag = assignment.tag;
+        sent.ranges = &ranges;
+    });
+    let report = PacketReport::default().with(|report| {
+        report.now = now + Duration::from_millis(30);
+        report.path = assignment.path;
+        report.packet_number = call;
+        report.bytes = DATAGRAM;
+        report.sent_at = now;
+        report.bytes_in_flight_at_send = DATAGRAM;
+        report.tag = Tag(assignment.tag.0);
+        report.ranges = &ranges;
+    });
     for event in [Event::Sent(&sent), Event::Acked(&report)] {
         if interests.contains(event.interest()) {
             scheduler.on_event(&event, commands);
@@ -85,7 +84,7 @@ fn nothing_is_allocated_per_decision() {
     hawser_sched::register(&mut registry);
     for name in registry.names(PolicyKind::Scheduler) {
         let factory = registry.scheduler(name).unwrap();
-        let mut scheduler = factory.build(&SchedulerInit { side: Side::Server, seed: 1 });
+        let mut scheduler = factory.build(&SchedulerInit::new(Side::Server, 1));
         let interests = scheduler.interests();
         let mut commands: Commands = Vec::with_capacity(64);
         commands.push(Command::Ping { path: PathId(0) });

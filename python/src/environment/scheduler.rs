@@ -140,7 +140,7 @@ impl Scheduler for Asked {
             answer.and_then(|place| view.paths.get(place as usize).filter(|_| (place as usize) < self.paths));
         path.map_or(Decision::Wait(None), |path| {
             let max_bytes = self.quantum * u64::from(path.max_datagram_size);
-            Decision::Send(Assignment { max_bytes, ..Assignment::next(path.id) })
+            Decision::Send(Assignment::next(path.id).with(|assignment| assignment.max_bytes = max_bytes))
         })
     }
 }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use hawser::{ConnectionStats, PathEvent, PathEvents, PathInfo, PathState, PathStats, PathStatus};
+use hawser::{
+    ConnectionStats, PathEvent, PathEventError, PathEvents, PathInfo, PathState, PathStats, PathStatus,
+};
 use pyo3::exceptions::PyStopAsyncIteration;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3_async_runtimes::tokio::future_into_py;
 use tokio::sync::Mutex;
-use tokio::sync::broadcast::error::RecvError;
 
 use super::stream::{Receiving, Sending};
 use super::{Held, quietly, trouble};
@@ -195,7 +196,7 @@ fn path<'py>(py: Python<'py>, info: &PathInfo, stats: &PathStats) -> PyResult<Bo
     let state = match info.state {
         PathState::Validating => "validating",
         PathState::Active => "active",
-        PathState::Suspect => "suspect",
+        _ => "suspect",
     };
     row.set_item("state", state)?;
     row.set_item("backup", info.status == PathStatus::Backup)?;
@@ -232,8 +233,8 @@ impl Events {
                             return Ok(told);
                         }
                     }
-                    Err(RecvError::Lagged(missed)) => return Ok(("missed", missed.to_string())),
-                    Err(RecvError::Closed) => return Err(PyStopAsyncIteration::new_err(())),
+                    Err(PathEventError::Missed(missed)) => return Ok(("missed", missed.to_string())),
+                    Err(_) => return Err(PyStopAsyncIteration::new_err(())),
                 }
             }
         })
@@ -250,6 +251,6 @@ fn told(event: &PathEvent) -> Option<(&'static str, String)> {
         PathEvent::Suspect(id) => ("suspect", id.0.to_string()),
         PathEvent::Recovered(id) => ("recovered", id.0.to_string()),
         PathEvent::Closed(id) => ("closed", id.0.to_string()),
-        PathEvent::Attach(_) | PathEvent::MorePathsAllowed => return None,
+        _ => return None,
     })
 }

@@ -118,7 +118,7 @@ pub(super) fn client(common: Common, client: Client, trouble: &Trouble) -> PyRes
 fn link((name, backup): &(String, bool)) -> PyResult<PathSpec> {
     let selector = name.parse().map_err(|error| wrong(format!("links: {error}")))?;
     let status = if *backup { PathStatus::Backup } else { PathStatus::Available };
-    Ok(PathSpec { selector, status })
+    Ok(PathSpec::new(selector, status))
 }
 
 /// A server's configuration, and the pin of its key.

@@ -137,20 +137,18 @@ fn decision(answer: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>, view: &SendVie
             let id = known(*id, method, view)?;
             copies = view.paths.iter().position(|path| path.id == id).map_or(copies, |at| copies.with(at));
         }
-        return Ok(Decision::Send(Assignment {
-            path: known(send.path, method, view)?,
-            selection: match send.what {
+        return Ok(Decision::Send(Assignment::next(known(send.path, method, view)?).with(|assignment| {
+            assignment.selection = match send.what {
                 "unsent" => Selection::Unsent(send.skip),
                 "datagrams" => Selection::Datagrams,
                 "copies" => Selection::Copies,
                 "repair" => Selection::Repair,
                 _ if send.skip > 0 => Selection::Skip(send.skip),
                 _ => Selection::Next,
-            },
-            max_bytes: send.max_bytes.unwrap_or(u64::MAX),
-            copies,
-            tag: Tag(0),
-        }));
+            };
+            assignment.max_bytes = send.max_bytes.unwrap_or(u64::MAX);
+            assignment.copies = copies;
+        })));
     }
     if let Ok(wait) = answer.cast::<Wait>() {
         let until = wait.get().until;

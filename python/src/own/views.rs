@@ -49,7 +49,7 @@ impl Path {
             state: match view.state {
                 PathState::Validating => "validating",
                 PathState::Active => "active",
-                PathState::Suspect => "suspect",
+                _ => "suspect",
             },
             backup: view.status == PathStatus::Backup,
             smoothed_rtt: view.smoothed_rtt.as_secs_f64(),
@@ -251,9 +251,9 @@ impl Loss {
         Ok(Loss {
             now: loss.now.as_secs_f64(),
             cause: match loss.cause {
-                LossCause::Loss => "loss",
                 LossCause::EcnMark => "ecn",
                 LossCause::Persistent => "persistent",
+                _ => "loss",
             },
             bytes: loss.bytes,
             packets: loss.packets,

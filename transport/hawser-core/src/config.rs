@@ -18,6 +18,7 @@ use crate::versions::{VersionPreference, Versions};
 
 /// How a connection behaves, whichever end it is on.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct TransportConfig {
     /// Silence after which a connection ends; `None` never. The lesser of both ends' values counts. A handshake ends after this,
     /// silent or not; a server's after 30 seconds if that is less.
@@ -100,12 +101,11 @@ impl TransportConfig {
     /// Defaults with these two policies, and acknowledgements as RFC 9000 section 13.2 recommends for a single path: for
     /// every second packet, on the path of the packets.
     pub fn new(scheduler: Arc<dyn SchedulerFactory>, controller: Arc<dyn ControllerFactory>) -> Self {
-        TransportConfig::with_policies(Arc::new(Composed {
+        TransportConfig::with_policies(Arc::new(Composed::new(
             scheduler,
-            congestion: controller,
-            acks: Arc::new(|| Box::new(EverySecondPacket) as Box<_>),
-            protection: None,
-        }))
+            controller,
+            Arc::new(|| Box::new(EverySecondPacket) as Box<_>),
+        )))
     }
 
     /// Defaults with this policy set.
@@ -142,6 +142,13 @@ impl TransportConfig {
             grease: true,
             qlog: None,
         }
+    }
+
+    /// Returns this configuration with changes.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 }
 

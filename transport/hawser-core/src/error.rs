@@ -156,6 +156,7 @@ impl std::error::Error for TransportError {}
 
 /// Why a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectionError {
     /// The server speaks none of our versions.
     #[error("the server speaks none of our QUIC versions ({ours}), but {}", display_versions(.theirs))]

@@ -14,6 +14,7 @@ pub struct Versions(SmallVec<[Version; 2]>);
 
 /// Why something is no list of versions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum VersionsError {
     /// There has to be one.
     #[error("no QUIC version is listed")]

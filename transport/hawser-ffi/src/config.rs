@@ -124,7 +124,7 @@ pub unsafe extern "C" fn hawser_config_add_link(
         let (config, link) = unsafe { (handle_mut(config, "config")?, text(link, "link")?) };
         let selector = link.parse().map_err(Failure::argument)?;
         let status = if backup { PathStatus::Backup } else { PathStatus::Available };
-        HawserConfig::add(&mut config.links, PathSpec { selector, status })
+        HawserConfig::add(&mut config.links, PathSpec::new(selector, status))
     })
 }
 

@@ -24,6 +24,7 @@ pub unsafe extern "C" fn hawser_connection_send_datagram(
             Some(Ok(())) => Ok(HawserResult::Ok),
             Some(Err(DatagramError::ConnectionLost(error))) => Err(lost(error)),
             Some(Err(DatagramError::Send(error))) => Err(refused(error)),
+            Some(Err(error)) => Err(Failure::new(HawserResult::Internal, error)),
         }
     })
 }

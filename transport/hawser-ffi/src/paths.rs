@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use hawser::policy::LinkInfo;
-use hawser::{PathEvent, PathId, PathState, PathStatus};
+use hawser::{PathEvent, PathEventError, PathId, PathState, PathStatus};
 
 use crate::connection::HawserConnection;
 use crate::pointer::{array, handle, put};
@@ -122,7 +122,8 @@ pub unsafe extern "C" fn hawser_connection_next_path_event(
                             return Some(event);
                         }
                     }
-                    Err(error) => missed += lagged(&error)?,
+                    Err(PathEventError::Missed(count)) => missed += count,
+                    Err(_) => return None,
                 }
             }
         };
@@ -133,14 +134,6 @@ pub unsafe extern "C" fn hawser_connection_next_path_event(
             Some(Some(next)) => unsafe { put(event, next) },
         }
     })
-}
-
-/// How many events were lost; `None` if there are no more.
-fn lagged(error: &tokio::sync::broadcast::error::RecvError) -> Option<u64> {
-    match error {
-        tokio::sync::broadcast::error::RecvError::Lagged(count) => Some(*count),
-        tokio::sync::broadcast::error::RecvError::Closed => None,
-    }
 }
 
 /// An event as C sees it, if it does.
@@ -155,7 +148,7 @@ fn told(event: &PathEvent, missed: u64) -> Option<HawserPathEvent> {
         PathEvent::Suspect(id) => (Kind::Suspect, (id.0, 0, "")),
         PathEvent::Recovered(id) => (Kind::Recovered, (id.0, 0, "")),
         PathEvent::Closed(id) => (Kind::Closed, (id.0, 0, "")),
-        PathEvent::Attach(_) | PathEvent::MorePathsAllowed => return None,
+        _ => return None,
     };
     Some(HawserPathEvent { kind, path, link, link_name: array(name), missed })
 }
@@ -192,7 +185,7 @@ fn look(this: &HawserConnection, info: &hawser::PathInfo) -> Option<HawserPath> 
     let state = match info.state {
         PathState::Validating => HawserPathState::Validating,
         PathState::Active => HawserPathState::Active,
-        PathState::Suspect => HawserPathState::Suspect,
+        _ => HawserPathState::Suspect,
     };
     let status = match info.status {
         PathStatus::Available => HawserPathStatus::Available,

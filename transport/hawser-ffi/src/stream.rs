@@ -59,9 +59,9 @@ fn closed(error: impl std::fmt::Display) -> Failure {
 
 fn write_error(error: WriteError) -> Failure {
     match error {
-        WriteError::Stopped(_) => Failure::new(HawserResult::Reset, error),
         WriteError::ConnectionLost(reason) => lost(reason),
         WriteError::Closed(_) => closed(error),
+        _ => Failure::new(HawserResult::Reset, error),
     }
 }
 
@@ -69,7 +69,7 @@ fn read_error(error: ReadError) -> Failure {
     match error {
         ReadError::ConnectionLost(reason) => lost(reason),
         ReadError::Closed(_) => closed(error),
-        ReadError::Reset(_) | ReadError::Gap { .. } => Failure::new(HawserResult::Reset, error),
+        _ => Failure::new(HawserResult::Reset, error),
     }
 }
 

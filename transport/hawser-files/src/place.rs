@@ -230,6 +230,7 @@ fn copy_into(mut file: &File, path: &Path) -> io::Result<()> {
 }
 
 /// Makes sure that the disk has room before anything is overwritten, where the file system can say so.
+#[cfg(target_os = "linux")]
 fn reserve(file: &File, length: u64) -> io::Result<()> {
     // Of 32 bits on some 32-bit machines, which cannot ask for more than that.
     let Ok(length) = nix::libc::off_t::try_from(length) else { return Ok(()) };
@@ -238,6 +239,12 @@ fn reserve(file: &File, length: u64) -> io::Result<()> {
         Err(error @ (nix::Error::ENOSPC | nix::Error::EDQUOT | nix::Error::EFBIG)) => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Nothing can be asked for here: a disk that is full shows when it is written.
+#[cfg(not(target_os = "linux"))]
+fn reserve(_file: &File, _length: u64) -> io::Result<()> {
+    Ok(())
 }
 
 /// Brings the names in the folder of `path` to the disk. A folder that may be written and not read is left to the kernel.

@@ -23,6 +23,7 @@ pub struct Datagrams {
 
 /// An HTTP Datagram that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HttpDatagram {
     /// The stream of the request that it belongs to, as an integer since that stream may not have been seen yet.
     pub stream: u64,
@@ -34,6 +35,7 @@ pub struct HttpDatagram {
 
 /// Why an HTTP Datagram was not sent. Over a stream, as a capsule, it still can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DatagramError {
     /// The peer has not said that it takes them, or takes none.
     #[error("the peer takes no HTTP Datagrams outside of streams")]

@@ -115,9 +115,9 @@ impl Transport {
         match error {
             ReadError::Reset(error_code) => StreamErrorIncoming::StreamTerminated { error_code },
             ReadError::ConnectionLost(error) => self.stream_error(error),
-            // HTTP/3 declares nothing unreliable, so a peer that gives bytes up broke the stream.
-            gap @ ReadError::Gap { .. } => StreamErrorIncoming::Unknown(Box::new(gap)),
             ReadError::Closed(closed) => StreamErrorIncoming::Unknown(Box::new(closed)),
+            // HTTP/3 declares nothing unreliable, so a peer that gives bytes up broke the stream.
+            other => StreamErrorIncoming::Unknown(Box::new(other)),
         }
     }
 
@@ -126,6 +126,7 @@ impl Transport {
             WriteError::Stopped(error_code) => StreamErrorIncoming::StreamTerminated { error_code },
             WriteError::ConnectionLost(error) => self.stream_error(error),
             WriteError::Closed(closed) => StreamErrorIncoming::Unknown(Box::new(closed)),
+            other => StreamErrorIncoming::Unknown(Box::new(other)),
         }
     }
 }

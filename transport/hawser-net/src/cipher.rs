@@ -7,6 +7,7 @@ use rustls::CipherSuite;
 
 /// A cipher suite of TLS 1.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cipher {
     /// TLS_AES_128_GCM_SHA256, `aes128`.
     Aes128,

@@ -39,12 +39,11 @@ pub fn policies() -> Registry {
 /// Transport behaviour for general use: each byte goes where it arrives first, Tide on each path, acknowledgements on the
 /// quickest path.
 pub fn default_transport() -> TransportConfig {
-    TransportConfig::with_policies(Arc::new(Composed {
-        scheduler: EarliestArrival::factory(EarliestArrivalParameters::default()),
-        congestion: hawser_cc::default_controllers(),
-        acks: Arc::new(|| Box::<FastestReturn>::default() as Box<_>),
-        protection: None,
-    }))
+    TransportConfig::with_policies(Arc::new(Composed::new(
+        EarliestArrival::factory(EarliestArrivalParameters::default()),
+        hawser_cc::default_controllers(),
+        Arc::new(|| Box::<FastestReturn>::default() as Box<_>),
+    )))
 }
 
 /// What a client needs to connect. Cheap to clone.

@@ -25,6 +25,7 @@ pub struct Identity {
 
 /// Why there is no identity.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IdentityError {
     /// A file could not be read.
     #[error("cannot read {}: {source}", .path.display())]
@@ -50,7 +51,7 @@ pub enum IdentityError {
         /// What should be there.
         expected: &'static str,
         /// What the parser said.
-        source: pem::Error,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Of the two files of a kept identity only one is there.
     #[error("{} exists but {} does not; restore it, or remove both to have a new certificate made", .present.display(), .missing.display())]
@@ -129,7 +130,7 @@ impl Identity {
         let key = PrivateKeyDer::from_pem_slice(&key_text).map_err(|source| IdentityError::Malformed {
             path: key.to_owned(),
             expected: "private key",
-            source,
+            source: source.into(),
         })?;
         Ok(Identity { certificates: chain, key })
     }
@@ -143,7 +144,7 @@ impl Identity {
             .certificates
             .first()
             .ok_or_else(|| IdentityError::Certificate("the chain is empty".into()))?;
-        Pin::of(certificate).map_err(|error| IdentityError::Certificate(error.to_string()))
+        Pin::of(certificate)
     }
 
     /// The pin of the certificate in a PEM file, whose key need not be there.
@@ -153,7 +154,7 @@ impl Identity {
     pub fn pin_of_pem_file(certificates: &Path) -> Result<Pin, IdentityError> {
         let chain = read_certificates(certificates)?;
         let first = chain.first().ok_or_else(|| IdentityError::Certificate("the chain is empty".into()))?;
-        Pin::of(first).map_err(|error| IdentityError::Certificate(error.to_string()))
+        Pin::of(first)
     }
 
     /// Where `load_or_create` keeps the certificate in its folder.
@@ -194,8 +195,11 @@ impl std::fmt::Debug for Identity {
 /// The certificates in a PEM file; at least one.
 pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
     let text = read(path)?;
-    let malformed =
-        |source| IdentityError::Malformed { path: path.to_owned(), expected: "certificate", source };
+    let malformed = |source: pem::Error| IdentityError::Malformed {
+        path: path.to_owned(),
+        expected: "certificate",
+        source: source.into(),
+    };
     let chain = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>().map_err(malformed)?;
     if chain.is_empty() { Err(malformed(pem::Error::NoItemsFound)) } else { Ok(chain) }
 }

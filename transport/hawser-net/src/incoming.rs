@@ -21,6 +21,7 @@ pub struct Incoming {
 
 /// Why an incoming connection came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AcceptError {
     /// It could not be accepted.
     #[error(transparent)]

@@ -28,6 +28,7 @@ pub const TUNNEL_GROUP: u32 = 18_450;
 
 /// A network interface that is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Interface {
     /// Kernel index.
     pub index: u32,
@@ -50,6 +51,22 @@ pub struct Interface {
 }
 
 impl Interface {
+    /// Returns an interface with an index, a name and addresses: of an unknown kind, neither loopback nor internal, on no known
+    /// network, with routes beyond its networks. Programs that hand in a list ([`EndpointBuilder::interfaces`](crate::EndpointBuilder::interfaces))
+    /// set the fields of which they know more.
+    pub fn new(index: u32, name: impl Into<String>, addresses: Vec<IpAddr>) -> Self {
+        Interface {
+            index,
+            name: name.into(),
+            kind: LinkKind::default(),
+            is_loopback: false,
+            is_internal: false,
+            addresses,
+            networks: Vec::new(),
+            leads_on: (true, true),
+        }
+    }
+
     /// Whether a packet to this address has a way over it.
     pub fn leads_to(&self, remote: IpAddr) -> bool {
         let leads_on = if remote.is_ipv4() { self.leads_on.0 } else { self.leads_on.1 };
@@ -88,6 +105,7 @@ pub type Interfaces = Arc<Vec<Interface>>;
 
 /// What the interfaces are from a moment on.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct InterfaceNews {
     /// When the kernel's word arrived, before the interfaces were read.
     pub noticed: Instant,

@@ -51,9 +51,9 @@
 //! mebibyte (several datagrams per message, several messages per call), gives each connection concerned its turn to send
 //! (up to 64 datagrams per call) and wakes only the tasks that wait for what happened. Nothing is allocated per packet.
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
 compile_error!(
-    "hawser-net runs on Linux only: it binds sockets to interfaces and reads them by netlink. hawser-core, hawser-wire, \
+    "hawser-net needs Linux or Android: it binds sockets to interfaces and reads them by netlink. hawser-core, hawser-wire, \
      hawser-policy and the policies have no such needs"
 );
 
@@ -87,7 +87,8 @@ pub use config::{
 };
 pub use connection::{
     Connection, ConnectionObserver, ConnectionSample, ConnectionTotals, DatagramError, ExportError,
-    MAX_SCHEDULER_REQUESTS, OpenPathError, PathEvents, PathSample, SchedulerAnswer, SchedulerRequestError,
+    MAX_SCHEDULER_REQUESTS, OpenPathError, PathEventError, PathEvents, PathSample, SchedulerAnswer,
+    SchedulerRequestError,
 };
 pub use endpoint::{Endpoint, EndpointBuilder, Established, WeakEndpoint};
 pub use error::{ConfigError, ConnectError, EndpointError};

@@ -46,7 +46,7 @@ impl AttachAnswer {
 
 impl Drop for AttachAnswer {
     fn drop(&mut self) {
-        self.mailbox.report_attachment(AttachReport { request: self.request, result: self.result });
+        self.mailbox.report_attachment(AttachReport::new(self.request, self.result));
     }
 }
 

@@ -12,6 +12,7 @@ use crate::socket::{Binding, Sharing, wildcard_for};
 
 /// How a user names a link.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LinkSelector {
     /// An interface, whichever address it has: `wlan0`.
     Interface(String),
@@ -55,6 +56,7 @@ impl fmt::Display for LinkSelector {
 
 /// One link that the user asked for. It need not exist yet: it is used as soon as it appears.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathSpec {
     /// Which.
     pub selector: LinkSelector,
@@ -63,6 +65,11 @@ pub struct PathSpec {
 }
 
 impl PathSpec {
+    /// Returns links that a selector names, used as a status says.
+    pub fn new(selector: LinkSelector, status: PathStatus) -> Self {
+        PathSpec { selector, status }
+    }
+
     /// A link for regular use.
     pub fn available(selector: LinkSelector) -> Self {
         PathSpec { selector, status: PathStatus::Available }
@@ -76,6 +83,7 @@ impl PathSpec {
 
 /// Which links a client uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Links {
     /// Every interface that is up and has a suitable address; bridges and the like excepted.
     #[default]
@@ -90,6 +98,7 @@ pub enum Links {
 
 /// What a link is used for, by an order that came while the endpoint runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LinkUse {
     /// Regularly.
     Available,
@@ -101,6 +110,7 @@ pub enum LinkUse {
 
 /// Why a link cannot be used otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LinkUseError {
     /// No link has this name.
     #[error("no link is named `{name}`; known are: {known}")]
@@ -343,14 +353,13 @@ impl LinkTable {
         });
         let kind = if interface.is_loopback { LinkKind::Unknown } else { interface.kind };
         PresentLink {
-            info: LinkInfo {
-                id: LinkId(u32::try_from(position).unwrap_or(u32::MAX)),
-                name,
-                addresses,
-                kind,
-                preference: spec.status,
-                metered,
-            },
+            info: LinkInfo::new(LinkId(u32::try_from(position).unwrap_or(u32::MAX)), name, addresses).with(
+                |info| {
+                    info.kind = kind;
+                    info.preference = spec.status;
+                    info.metered = metered;
+                },
+            ),
             device: (!interface.is_loopback).then(|| interface.name.clone()),
             reach: Reach { networks: interface.networks.clone(), leads_on: interface.leads_on },
         }

@@ -6,6 +6,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use rustls_pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 
+use crate::IdentityError;
+
 /// A public key by its digest: SHA-256 of the certificate's SubjectPublicKeyInfo, written in base64 (the form of
 /// RFC 7469, of `curl --pinnedpubkey` and of Chromium's key lists).
 ///
@@ -21,12 +23,13 @@ pub struct InvalidPin {
 }
 
 impl Pin {
-    /// The pin of a certificate's key.
+    /// Returns the pin of a certificate's key.
     ///
     /// # Errors
-    /// When the certificate can not be parsed.
-    pub fn of(certificate: &CertificateDer<'_>) -> Result<Self, webpki::Error> {
-        let parsed = webpki::EndEntityCert::try_from(certificate)?;
+    /// [`IdentityError::Certificate`] if the certificate cannot be parsed.
+    pub fn of(certificate: &CertificateDer<'_>) -> Result<Self, IdentityError> {
+        let parsed = webpki::EndEntityCert::try_from(certificate);
+        let parsed = parsed.map_err(|error| IdentityError::Certificate(error.to_string()))?;
         Ok(Pin(Sha256::digest(parsed.subject_public_key_info()).into()))
     }
 

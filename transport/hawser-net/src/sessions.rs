@@ -77,6 +77,7 @@ pub struct FileSessions {
 
 /// Why a file cannot keep sessions.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionFileError {
     /// It cannot be read or written.
     #[error("cannot keep sessions in {}: {source}", .path.display())]

@@ -16,6 +16,7 @@ use crate::{ConfigError, Pin, Printable};
 
 /// How a client decides that a server is the one it wants.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Trust {
     /// Certificates signed by an authority of this machine's store, which takes the feature `native-certs`.
     #[default]
@@ -88,6 +89,7 @@ fn web_pki(
 
 /// Why a server's certificate was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CertificateProblem {
     /// The server holds another key than the pinned ones.
     #[error(

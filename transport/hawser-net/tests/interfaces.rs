@@ -140,7 +140,7 @@ async fn all_interfaces_are_used_and_one_may_be_unplugged_mid_transfer() {
     tokio::join!(unplug, exchange_data(&connection, &data));
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     let mut seen = Vec::new();
-    while let Ok(event) = events.try_recv() {
+    while let Ok(Some(event)) = events.try_recv() {
         seen.push(event);
     }
     assert!(seen.iter().any(|event| matches!(event, PathEvent::LinkDown(_))), "{seen:?}");

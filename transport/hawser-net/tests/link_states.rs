@@ -49,7 +49,8 @@ impl Scheduler for ByCapacity {
 }
 
 fn transport(registry: &Registry, scheduler: &str) -> TransportConfig {
-    let wanted = Composition { scheduler: Some(scheduler.parse().unwrap()), ..Composition::default() };
+    let wanted =
+        Composition::default().with(|composition| composition.scheduler = Some(scheduler.parse().unwrap()));
     TransportConfig::with_policies(registry.set(&wanted).unwrap())
 }
 
@@ -141,7 +142,8 @@ async fn the_controller_of_every_path_knows_its_link() {
         notes.lock().unwrap().push((init.path, init.link));
         cubic.build(init)
     });
-    let wanted = Composition { congestion: Some("noting".parse().unwrap()), ..Composition::default() };
+    let wanted =
+        Composition::default().with(|composition| composition.congestion = Some("noting".parse().unwrap()));
     let transport = TransportConfig::with_policies(registry.set(&wanted).unwrap());
     let (server, pin) = server();
     serve(&server, echo);

@@ -5,7 +5,6 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hawser_net::policy::LinkKind;
 use hawser_net::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use hawser_net::rustls::server::WebPkiClientVerifier;
 use hawser_net::rustls::{self, RootCertStore};
@@ -118,16 +117,7 @@ async fn sockets_and_interfaces_come_from_the_program() {
     let (server, pin) = server();
     serve(&server, echo);
     let address = address_of(&server);
-    let interface = |index, name: &str, ip: &str| Interface {
-        index,
-        name: name.to_owned(),
-        kind: LinkKind::Unknown,
-        is_loopback: false,
-        is_internal: false,
-        addresses: vec![ip.parse().unwrap()],
-        networks: Vec::new(),
-        leads_on: (true, true),
-    };
+    let interface = |index, name: &str, ip: &str| Interface::new(index, name, vec![ip.parse().unwrap()]);
     let list = vec![interface(7, "first", "127.0.0.2"), interface(8, "second", "127.0.0.3")];
     let (publish, list) = watch::channel(Arc::new(list));
     let made = Arc::new(Counting::default());

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use hawser_net::Connection;
 use hawser_net::policy::{PathEvent, PathId, PathState};
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use hawser_net::{Connection, PathEventError};
 
 use crate::common::*;
 
@@ -18,7 +17,7 @@ async fn two_paths() -> Connection {
     connection
 }
 
-type Told = Result<PathEvent, RecvError>;
+type Told = Result<PathEvent, PathEventError>;
 
 async fn soon(event: impl Future<Output = Told>) -> Told {
     tokio::time::timeout(Duration::from_secs(1), event).await.expect("an event")
@@ -31,7 +30,7 @@ async fn paths_that_opened_before_the_subscription_are_told_first() {
     for id in [PathId(0), PathId(1)] {
         assert_eq!(soon(events.recv()).await, Ok(PathEvent::Established(id)));
     }
-    assert_eq!(events.try_recv(), Err(TryRecvError::Empty));
+    assert_eq!(events.try_recv(), Ok(None));
     connection.abandon_path(PathId(0)).unwrap();
     assert_eq!(soon(events.recv()).await, Ok(PathEvent::Closed(PathId(0))));
     // A later subscriber receives those that are left.
@@ -45,10 +44,13 @@ async fn what_happened_before_the_end_is_told_and_then_the_end() {
     connection.abandon_path(PathId(1)).unwrap();
     connection.close(0, b"");
     let mut told = Vec::new();
-    while let Ok(event) = soon(events.recv()).await {
-        told.push(event);
-    }
+    let end = loop {
+        match soon(events.recv()).await {
+            Ok(event) => told.push(event),
+            Err(error) => break error,
+        }
+    };
     let [first, second] = [PathId(0), PathId(1)];
     let expected = [PathEvent::Established(first), PathEvent::Established(second), PathEvent::Closed(second)];
-    assert_eq!(told, expected);
+    assert_eq!((told.as_slice(), end), (&expected[..], PathEventError::Ended));
 }

@@ -34,7 +34,7 @@ struct Talkative(Arc<dyn PolicySetFactory>);
 
 impl PolicySetFactory for Talkative {
     fn build(&self, init: &SetInit) -> PolicySet {
-        PolicySet { agent: Some(Box::new(Parrot)), ..self.0.build(init) }
+        self.0.build(init).with(|set| set.agent = Some(Box::new(Parrot)))
     }
 
     fn features(&self) -> FeatureSet {

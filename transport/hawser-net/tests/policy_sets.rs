@@ -132,8 +132,11 @@ async fn a_frame_that_would_be_late_is_a_gap() {
     // The second one is expected after its deadline, by the margin, long before that has passed.
     for (id, time_left) in [(0, 60_000), (1, 900), (2, 60_000)] {
         let deadline = Some(connection.now() + Duration::from_millis(time_left));
-        let info =
-            FrameInfo { id, deadline, reliability: Reliability::UntilDeadline, ..FrameInfo::default() };
+        let info = FrameInfo::default().with(|frame| {
+            frame.id = id;
+            frame.deadline = deadline;
+            frame.reliability = Reliability::UntilDeadline;
+        });
         stream.write_frame(&info, Bytes::from(vec![id as u8; 5_000])).await.unwrap();
     }
     stream.finish().unwrap();

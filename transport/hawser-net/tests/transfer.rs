@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_net::policy::{FrameInfo, PathId, PathState, PathStatus, Reliability};
-use hawser_net::{Chunk, Endpoint, FrameError, Links, TransportConfig, default_transport};
+use hawser_net::{Chunk, Endpoint, FrameError, Links, default_transport};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::common::*;
@@ -198,7 +198,7 @@ async fn many_connections_at_once() {
 /// for all paths.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_way_delays_are_measured_on_every_path() {
-    let asking = || TransportConfig { receive_timestamps: Some(32), ..default_transport() };
+    let asking = || default_transport().with(|transport| transport.receive_timestamps = Some(32));
     let (server, pin) = server_with(asking());
     serve(&server, echo);
     let config = client_config_with(pin, asking());
@@ -248,8 +248,11 @@ async fn frames_that_are_cancelled_are_gaps_for_the_reader() {
     stream.set_class(7).unwrap();
     let expired = Some(connection.now());
     for (id, deadline) in [(0, None), (1, expired), (2, None)] {
-        let info =
-            FrameInfo { id, deadline, reliability: Reliability::UntilDeadline, ..FrameInfo::default() };
+        let info = FrameInfo::default().with(|frame| {
+            frame.id = id;
+            frame.deadline = deadline;
+            frame.reliability = Reliability::UntilDeadline;
+        });
         stream.write_frame(&info, Bytes::from(vec![id as u8; 1_000])).await.unwrap();
     }
     assert_eq!(stream.cancel_frame(9), Err(FrameError::Unknown));

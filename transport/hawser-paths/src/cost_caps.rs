@@ -32,6 +32,7 @@ struct Books {
 
 /// A budget was used up.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CapReached {
     /// The link as the cap names it.
     pub link: String,
@@ -45,6 +46,7 @@ pub struct CapReached {
 
 /// What is left of a budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CapUse {
     /// The link as the cap names it.
     pub link: String,

@@ -180,14 +180,13 @@ mod tests {
     use super::*;
 
     fn path(id: u32, rtt: u64, heard: u64) -> ReturnPath {
-        ReturnPath {
-            id: PathId(id),
-            link: None,
-            state: PathState::Active,
-            smoothed_rtt: Duration::from_millis(rtt),
-            has_rtt_sample: true,
-            heard_at: Some(Time::from_millis(heard)),
-        }
+        ReturnPath::new(PathId(id)).with(|path| {
+            path.link = None;
+            path.state = PathState::Active;
+            path.smoothed_rtt = Duration::from_millis(rtt);
+            path.has_rtt_sample = true;
+            path.heard_at = Some(Time::from_millis(heard));
+        })
     }
 
     /// Where the acknowledgements of path 2 return when path 1 was heard from `silence` ms ago, after one on its own path

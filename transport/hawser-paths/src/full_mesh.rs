@@ -266,7 +266,7 @@ impl PathManager for FullMesh {
                     entry.next_attempt = now;
                 }
             }
-            PathEvent::Suspect(_) | PathEvent::Recovered(_) | PathEvent::Attach(_) => {}
+            _ => {}
         }
         self.reconcile(now, paths, actions);
     }

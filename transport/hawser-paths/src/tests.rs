@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     AckDecision, AckOpportunity, LinkId, LinkInfo, LinkKind, PathAction, PathEvent, PathId, PathManagerInit,
-    PathStatus, PolicyKind, Registry, Time,
+    PolicyKind, Registry, Time,
 };
 
 fn registry() -> Registry {
@@ -25,14 +25,16 @@ fn every_policy_is_found_by_the_name_it_gives_and_there_are_defaults() {
 #[test]
 fn every_is_how_many_packets_an_acknowledgement_is_for() {
     let max_ack_delay = Duration::from_millis(25);
-    let opportunity = |unacknowledged, out_of_order| AckOpportunity {
-        now: Time::ZERO,
-        path: PathId::ZERO,
-        unacknowledged,
-        out_of_order,
-        congestion_marked: false,
-        max_ack_delay,
-        requested_threshold: None,
+    let opportunity = |unacknowledged, out_of_order| {
+        AckOpportunity::default().with(|opportunity| {
+            opportunity.now = Time::ZERO;
+            opportunity.path = PathId::ZERO;
+            opportunity.unacknowledged = unacknowledged;
+            opportunity.out_of_order = out_of_order;
+            opportunity.congestion_marked = false;
+            opportunity.max_ack_delay = max_ack_delay;
+            opportunity.requested_threshold = None;
+        })
     };
     for (spec, every) in [("own-path", 2), ("own-path,every=5", 5), ("default", 2), ("default,every=1", 1)] {
         let mut policy = registry().acks(spec).unwrap().build();
@@ -49,16 +51,10 @@ fn every_is_how_many_packets_an_acknowledgement_is_for() {
 fn attempts(spec: &str) -> Vec<u64> {
     let [local, remote] =
         ["192.0.2.1:4000", "198.51.100.1:443"].map(|text| text.parse::<SocketAddr>().unwrap());
-    let init = PathManagerInit { local, remote, other_remote: None, link: Some(LinkId(0)) };
+    let init = PathManagerInit::new(local, remote).with(|init| init.link = Some(LinkId(0)));
     let mut manager = registry().paths(spec).unwrap().build(&init);
-    let link = LinkInfo {
-        id: LinkId(1),
-        name: "lte0".to_owned(),
-        addresses: vec!["192.0.2.9".parse().unwrap()],
-        kind: LinkKind::Cellular,
-        preference: PathStatus::Available,
-        metered: false,
-    };
+    let link = LinkInfo::new(LinkId(1), "lte0".to_owned(), vec!["192.0.2.9".parse().unwrap()])
+        .with(|info| info.kind = LinkKind::Cellular);
     let mut actions = Vec::new();
     manager.on_event(Time::ZERO, &PathEvent::LinkUp(link), &[], &mut actions);
     manager.on_event(Time::ZERO, &PathEvent::MultipathReady, &[], &mut actions);

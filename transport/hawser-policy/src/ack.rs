@@ -15,7 +15,8 @@ pub struct AckFrequency {
 }
 
 /// An ack-eliciting packet arrived and its acknowledgement is pending.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct AckOpportunity {
     /// When.
     pub now: Time,
@@ -48,6 +49,7 @@ pub enum AckDecision {
 ///
 /// Less than a [`PathView`](crate::PathView), because the choice is made for every acknowledgement.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ReturnPath {
     /// Its id.
     pub id: PathId,
@@ -61,6 +63,20 @@ pub struct ReturnPath {
     pub has_rtt_sample: bool,
     /// When a datagram last arrived on it; `None` before the first.
     pub heard_at: Option<Time>,
+}
+
+impl ReturnPath {
+    /// Returns an active path of which nothing else is known.
+    pub fn new(id: PathId) -> Self {
+        ReturnPath {
+            id,
+            link: None,
+            state: PathState::Active,
+            smoothed_rtt: Duration::ZERO,
+            has_rtt_sample: false,
+            heard_at: None,
+        }
+    }
 }
 
 /// Decides when acknowledgements leave and on which path.

@@ -18,6 +18,7 @@ use crate::{PolicyKind, PolicySpec};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct Composition {
     /// A policy set, or a scheduler that stands for itself with the defaults of everything else.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]

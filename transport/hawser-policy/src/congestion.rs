@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::{Commands, Figures, GroupId, LimitedBy, LinkId, LinkUpdate, PathId, Rate, Side, Time};
 
 /// A packet left.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Sent {
     /// When.
     pub now: Time,
@@ -21,7 +22,8 @@ pub struct Sent {
 }
 
 /// What the newest packet of an acknowledgement tells of the path (draft-ietf-ccwg-bbr section 4.1.1).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct DeliverySample {
     /// Delivered bytes over the longer of send and acknowledgement interval; `None` if that is shorter than the path's
     /// round-trip time can be, so that the rate would be overestimated (section 4.1.2.3). The rest holds even then.
@@ -40,7 +42,8 @@ pub struct DeliverySample {
 }
 
 /// An acknowledgement that newly acknowledged something.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Ack {
     /// When it arrived.
     pub now: Time,
@@ -85,6 +88,7 @@ pub struct Ack {
 
 /// Why the window must react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LossCause {
     /// Packets were declared lost.
     Loss,
@@ -96,6 +100,7 @@ pub enum LossCause {
 
 /// A congestion signal.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Loss {
     /// When it was found.
     pub now: Time,
@@ -123,8 +128,28 @@ pub struct Loss {
     pub new_epoch: bool,
 }
 
+impl Loss {
+    /// Returns a signal of a cause at a moment, with all counts zero, inside of a recovery epoch.
+    pub fn new(now: Time, cause: LossCause) -> Self {
+        Loss {
+            now,
+            cause,
+            bytes: 0,
+            packets: 0,
+            largest_sent_at: Time::ZERO,
+            largest_lost: 0,
+            bytes_in_flight: 0,
+            inflight_at_send: 0,
+            lost_since_sent: 0,
+            limited_by: LimitedBy::Nothing,
+            new_epoch: false,
+        }
+    }
+}
+
 /// A path was silent and answers again: its link was gone in between.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Outage {
     /// When it answered, or when more of what the outage took was found.
     pub now: Time,
@@ -139,7 +164,8 @@ pub struct Outage {
 }
 
 /// A packet that had been declared lost was acknowledged after all: it was only late.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct SpuriousLoss {
     /// When the acknowledgement came.
     pub now: Time,
@@ -151,7 +177,8 @@ pub struct SpuriousLoss {
 }
 
 /// What a coupled controller may know of another path of the same connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Sibling {
     /// Its id.
     pub path: PathId,
@@ -200,6 +227,7 @@ impl Siblings<'_> {
 
 /// What moves from one controller to its successor on a running path (SSCC: F. Yang 2022, chapter 5).
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// When it was taken.
     pub now: Time,
@@ -225,6 +253,26 @@ pub struct Snapshot {
     pub pipe_full: bool,
     /// Window before the last reduction (CUBIC's W_max), if known.
     pub window_before_loss: Option<u64>,
+}
+
+impl Snapshot {
+    /// Returns the state of a path in its first slow start, of which only the window is known.
+    pub fn new(now: Time, congestion_window: u64) -> Self {
+        Snapshot {
+            now,
+            congestion_window,
+            slow_start_threshold: u64::MAX,
+            pacing_rate: None,
+            smoothed_rtt: Duration::ZERO,
+            rtt_variance: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            min_rtt_at: Time::ZERO,
+            max_delivery_rate: None,
+            bytes_in_flight: 0,
+            pipe_full: false,
+            window_before_loss: None,
+        }
+    }
 }
 
 /// Decides how much may be in flight on one path, and how fast it leaves.
@@ -322,6 +370,7 @@ pub trait CongestionController: Send + fmt::Debug {
 
 /// What a controller is told when it is made.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ControllerInit {
     /// The path.
     pub path: PathId,
@@ -339,6 +388,22 @@ pub struct ControllerInit {
     pub seed: u64,
     /// State of the predecessor when a controller is swapped on a running path.
     pub snapshot: Option<Snapshot>,
+}
+
+impl ControllerInit {
+    /// Returns what a controller of a new path is told: datagrams of 1200 bytes and the initial window for them (RFC 9002 section 7.2), no link, seed 0, no predecessor.
+    pub fn new(path: PathId, now: Time, remote: SocketAddr) -> Self {
+        ControllerInit {
+            path,
+            now,
+            max_datagram_size: 1200,
+            initial_window: 12_000,
+            link: None,
+            remote,
+            seed: 0,
+            snapshot: None,
+        }
+    }
 }
 
 /// Makes controllers, one per path.

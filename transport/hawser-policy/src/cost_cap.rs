@@ -102,11 +102,19 @@ impl fmt::Display for CostCap {
 
 /// What went over a link since it was last told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LinkTraffic {
     /// The link.
     pub link: LinkId,
     /// Bytes of IP packets, both directions together, of one connection.
     pub bytes: u64,
+}
+
+impl LinkTraffic {
+    /// Returns so many bytes over a link.
+    pub fn new(link: LinkId, bytes: u64) -> Self {
+        LinkTraffic { link, bytes }
+    }
 }
 
 #[cfg(test)]

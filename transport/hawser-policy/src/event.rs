@@ -74,6 +74,7 @@ impl BitOr for Interests {
 
 /// Why sending on a path stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum LimitedBy {
     /// It has not stopped.
     #[default]
@@ -120,7 +121,8 @@ pub struct StreamRange {
 }
 
 /// A packet left.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct PacketSent<'a> {
     /// When.
     pub now: Time,
@@ -141,7 +143,8 @@ pub struct PacketSent<'a> {
 }
 
 /// What became of a packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct PacketReport<'a> {
     /// When this was learned.
     pub now: Time,
@@ -164,7 +167,8 @@ pub struct PacketReport<'a> {
 }
 
 /// A packet arrived and was processed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct PacketReceived {
     /// When it was processed.
     pub now: Time,
@@ -185,6 +189,7 @@ pub struct PacketReceived {
 
 /// Who sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MessageOrigin {
     /// The policies of the peer.
     Peer,
@@ -194,6 +199,7 @@ pub enum MessageOrigin {
 
 /// Something that happened to a connection.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Event<'a> {
     /// A packet left.
     Sent(&'a PacketSent<'a>),

@@ -2,6 +2,7 @@
 
 /// One value of [`Figures`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Figure {
     /// A number; its unit is the end of its name, as in `bandwidth_bps`.
     Number(f64),

@@ -46,16 +46,15 @@
 //! });
 //!
 //! // A test needs a view, nothing else: the quick path is full, the other one takes 60 ms.
-//! let rtt = |id, milliseconds| PathView {
-//!     smoothed_rtt: Duration::from_millis(milliseconds),
-//!     ..PathView::new(PathId(id))
+//! let rtt = |id, milliseconds| {
+//!     PathView::new(PathId(id)).with(|path| path.smoothed_rtt = Duration::from_millis(milliseconds))
 //! };
 //! let mut paths = [rtt(0, 20), rtt(1, 60)];
 //! paths[0].bytes_in_flight = paths[0].congestion_window;
-//! let queue = QueueView { unsent: 50_000, ..QueueView::default() };
-//! let view = SendView { now: Time::ZERO, paths: &paths, queue, segments: &() };
+//! let queue = QueueView::default().with(|queue| queue.unsent = 50_000);
+//! let view = SendView::new(Time::ZERO, &paths, queue, &());
 //! let ask = |spec: &str| {
-//!     let init = SchedulerInit { side: Side::Client, seed: 0 };
+//!     let init = SchedulerInit::new(Side::Client, 0);
 //!     registry.scheduler(spec).expect("it is registered").build(&init).schedule(&view, &mut Vec::new())
 //! };
 //! assert_eq!(ask("quick"), Decision::Wait(None));
@@ -91,6 +90,7 @@ mod set;
 mod spec;
 mod time;
 mod view;
+mod with;
 mod wrapped;
 
 pub use ack::{AckDecision, AckFrequency, AckOpportunity, AckPolicy, AckPolicyFactory, ReturnPath};

@@ -6,6 +6,7 @@ use crate::{LinkId, PathStatus, Rate, Time};
 
 /// What carries a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum LinkKind {
     /// Cable or fibre.
     Wired,
@@ -22,6 +23,7 @@ pub enum LinkKind {
 
 /// A local link as the driver sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LinkInfo {
     /// Number given by the driver.
     pub id: LinkId,
@@ -38,6 +40,12 @@ pub struct LinkInfo {
 }
 
 impl LinkInfo {
+    /// Returns an available link that is not metered, of an unknown medium.
+    pub fn new(id: LinkId, name: impl Into<String>, addresses: Vec<IpAddr>) -> Self {
+        let (kind, preference) = (LinkKind::Unknown, PathStatus::Available);
+        LinkInfo { id, name: name.into(), addresses, kind, preference, metered: false }
+    }
+
     /// The address from which `remote` can be reached over this link: of its family and scope.
     pub fn source_for(&self, remote: IpAddr) -> Option<IpAddr> {
         self.addresses.iter().copied().find(|address| {
@@ -57,6 +65,7 @@ fn is_link_local(address: IpAddr) -> bool {
 
 /// What one direction of a link gives.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct LinkDirection {
     /// Rate.
     pub capacity: Option<Rate>,
@@ -68,6 +77,7 @@ pub struct LinkDirection {
 
 /// How well the radio hears what serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Signal {
     /// Received power in dBm (RSSI, RSRP).
     pub strength_dbm: Option<f64>,
@@ -77,6 +87,7 @@ pub struct Signal {
 
 /// What serves a link, or could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum AttachmentPoint {
     /// A cell, by its global identity (3GPP TS 23.003), or any other number.
     Cell(u64),
@@ -109,6 +120,7 @@ pub struct LinkCandidate {
 
 /// The next change of the attachment point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HandOver {
     /// When it begins.
     pub at: Time,
@@ -116,6 +128,13 @@ pub struct HandOver {
     pub to: Option<AttachmentPoint>,
     /// How long nothing is carried, if that is known.
     pub interruption: Option<Duration>,
+}
+
+impl HandOver {
+    /// Returns a handover at a time, to an unknown point and of unknown length.
+    pub fn new(at: Time) -> Self {
+        HandOver { at, to: None, interruption: None }
+    }
 }
 
 /// The most candidates of a [`LinkState`]. A source that knows more names those with the best signal.
@@ -127,6 +146,7 @@ pub const FORECAST_HORIZONS: [Duration; 2] = [Duration::from_millis(500), Durati
 
 /// State of a link at one moment, measured or predicted. What is not known is `None`, or empty.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LinkState {
     /// Whether it carries anything.
     pub is_up: bool,
@@ -168,6 +188,7 @@ impl Default for LinkState {
 
 /// A predicted state.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Forecast {
     /// When it will hold.
     pub at: Time,
@@ -177,9 +198,17 @@ pub struct Forecast {
     pub capacity_deviation: Option<f64>,
 }
 
+impl Forecast {
+    /// Returns a state expected at a time, with an unknown deviation.
+    pub fn new(at: Time, state: LinkState) -> Self {
+        Forecast { at, state, capacity_deviation: None }
+    }
+}
+
 /// News of a local link, pushed to every policy that decides on it: the driver asks its [`LinkObserver`] and hands
 /// the answer to the core, so that a policy needs no shared observer and a run stays reproducible.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct LinkUpdate<'a> {
     /// When.
     pub now: Time,
@@ -193,6 +222,13 @@ pub struct LinkUpdate<'a> {
     pub metered: bool,
 }
 
+impl<'a> LinkUpdate<'a> {
+    /// Returns the state of a link that is not metered, without forecasts.
+    pub fn new(now: Time, link: LinkId, state: &'a LinkState) -> Self {
+        LinkUpdate { now, link, state, forecasts: &[], metered: false }
+    }
+}
+
 /// Asks that a link be attached elsewhere, such as WiFi to another access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AttachRequest {
@@ -204,6 +240,7 @@ pub struct AttachRequest {
 
 /// What became of an [`AttachRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum AttachResult {
     /// The link is attached there.
     Attached,
@@ -215,11 +252,19 @@ pub enum AttachResult {
 
 /// A request to attach a link elsewhere, and what became of it. All connections over the link are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct AttachReport {
     /// What was asked for.
     pub request: AttachRequest,
     /// What became of it.
     pub result: AttachResult,
+}
+
+impl AttachReport {
+    /// Returns the result of a request.
+    pub fn new(request: AttachRequest, result: AttachResult) -> Self {
+        AttachReport { request, result }
+    }
 }
 
 /// Knows what the local links do now and will do.

@@ -126,6 +126,7 @@ pub enum MessageDelivery {
 /// The core carries it and does not read it. Encoders and decoders of payloads live with the policies; a decoder must
 /// expect anything, since the peer may be anybody.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// Its kind. What the payload means is defined by the specification of the feature.
     pub feature: FeatureId,

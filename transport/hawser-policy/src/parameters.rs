@@ -16,6 +16,7 @@ use crate::{PolicySpec, Rate};
 
 /// What values a parameter may take.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ParameterRange {
     /// A number from least to most.
     Number(RangeInclusive<f64>),
@@ -43,6 +44,7 @@ pub enum ParameterRange {
 /// assert_eq!(beta.to_string(), "beta (0.1 to 0.95, default 0.7)");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ParameterInfo {
     /// Its name in a [`PolicySpec`].
     pub name: String,
@@ -189,6 +191,7 @@ impl fmt::Display for ParameterInfo {
 
 /// A text that does not fit what a policy declares.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ParameterError {
     /// The policy has no such parameter.
     Unknown(String),

@@ -7,6 +7,7 @@ use crate::{
 
 /// Something a path manager may react to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PathEvent {
     /// The handshake is confirmed and the peer allows further paths.
     MultipathReady,
@@ -97,6 +98,7 @@ pub trait PathManager: Send {
 
 /// What a path manager is told when it is made.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct PathManagerInit {
     /// Our address on the path of the handshake.
     pub local: SocketAddr,
@@ -110,6 +112,11 @@ pub struct PathManagerInit {
 }
 
 impl PathManagerInit {
+    /// Returns what a path manager is told about a handshake between these addresses over an unknown link.
+    pub fn new(local: SocketAddr, remote: SocketAddr) -> Self {
+        PathManagerInit { local, remote, other_remote: None, link: None }
+    }
+
     /// Where paths may go to: the address of the handshake first.
     pub fn remotes(&self) -> impl Iterator<Item = SocketAddr> {
         std::iter::once(self.remote).chain(self.other_remote)

@@ -24,6 +24,7 @@ pub const MAX_REPAIR_SYMBOLS: u16 = 32;
 
 /// How a block of ranges is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Protection {
     /// The code.
     pub code: ErasureCode,
@@ -42,8 +43,16 @@ pub struct Protection {
     pub across_paths: bool,
 }
 
+impl Protection {
+    /// Returns a protection by blocks of these sizes, on each path apart; repair symbols go where the data goes unless a scheduler places them.
+    pub fn new(code: ErasureCode, source_symbols: u16, repair_symbols: u16, span: Duration) -> Self {
+        Protection { code, source_symbols, repair_symbols, span, path: None, across_paths: false }
+    }
+}
+
 /// What a protection policy sees when a block begins.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct ProtectionView<'a> {
     /// The present.
     pub now: Time,
@@ -57,6 +66,11 @@ pub struct ProtectionView<'a> {
 }
 
 impl<'a> ProtectionView<'a> {
+    /// Returns a view at one moment.
+    pub fn new(now: Time, path: PathId, paths: &'a [PathView], segment: &'a Segment<'a>) -> Self {
+        ProtectionView { now, path, paths, segment }
+    }
+
     /// The path that carries the data, as it stands.
     pub fn own(&self) -> Option<&'a PathView> {
         self.paths.iter().find(|path| path.id == self.path)
@@ -64,7 +78,8 @@ impl<'a> ProtectionView<'a> {
 }
 
 /// What became of a block (of a window of a sliding code: of as many source symbols as the window has).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct BlockReport {
     /// When this was learned.
     pub now: Time,
@@ -109,11 +124,19 @@ pub trait ProtectionPolicy: Send {
 
 /// What a protection policy is told when it is made.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ProtectionInit {
     /// Our end.
     pub side: Side,
     /// Seed for its random decisions.
     pub seed: u64,
+}
+
+impl ProtectionInit {
+    /// Returns what a protection policy of this end is told.
+    pub fn new(side: Side, seed: u64) -> Self {
+        ProtectionInit { side, seed }
+    }
 }
 
 /// Makes protection policies, one per connection.

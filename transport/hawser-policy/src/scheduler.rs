@@ -43,6 +43,7 @@ pub enum Selection {
 
 /// Bytes for a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Assignment {
     /// Where.
     pub path: PathId,
@@ -304,9 +305,17 @@ pub trait Scheduler: Send {
 
 /// What a scheduler is told when it is made.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct SchedulerInit {
     /// Our end.
     pub side: Side,
     /// Seed for its random decisions.
     pub seed: u64,
+}
+
+impl SchedulerInit {
+    /// Returns what a scheduler of this end is told.
+    pub fn new(side: Side, seed: u64) -> Self {
+        SchedulerInit { side, seed }
+    }
 }

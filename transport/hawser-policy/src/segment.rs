@@ -20,6 +20,7 @@ pub enum Reliability {
 
 /// What kind of application unit a segment is; the numbers of 4D-MAP and of the video specifications map onto it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum SegmentKind {
     /// No particular kind.
     #[default]
@@ -37,6 +38,7 @@ pub enum SegmentKind {
 /// What the application says about a frame: a run of bytes of a stream that is of use as a whole (a video frame, a tile, a
 /// sample).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct FrameInfo {
     /// The application's number for it; no two frames that a stream holds should have the same.
     pub id: u64,
@@ -61,6 +63,7 @@ impl FrameInfo {
 
 /// A piece of a stream with what the application said about it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Segment<'a> {
     /// The stream.
     pub stream: StreamId,
@@ -114,6 +117,7 @@ impl Segment<'_> {
 
 /// What the application says about a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DatagramInfo {
     /// The only path that may carry it; any if `None`.
     pub path: Option<PathId>,
@@ -126,7 +130,8 @@ pub struct DatagramInfo {
 }
 
 /// A datagram that waits for any path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct QueuedDatagram {
     /// Its bytes.
     pub bytes: u64,

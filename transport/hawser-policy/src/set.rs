@@ -11,6 +11,7 @@ use crate::{
 
 /// What a policy set is told when it is made.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct SetInit {
     /// Our end.
     pub side: Side,
@@ -18,6 +19,13 @@ pub struct SetInit {
     pub seed: u64,
     /// The present.
     pub now: Time,
+}
+
+impl SetInit {
+    /// Returns what a policy set of this end is told.
+    pub fn new(side: Side, seed: u64, now: Time) -> Self {
+        SetInit { side, seed, now }
+    }
 }
 
 /// The part of a set that watches and steers: it is told what it asks for and answers with commands.
@@ -42,6 +50,7 @@ pub trait Agent: Send {
 
 /// All that decides for one connection. Parts that must know of each other share state: the factory of the set makes it
 /// and gives each part a handle (an `Arc<Mutex<..>>`; one connection runs on one thread at a time, so that nobody waits).
+#[non_exhaustive]
 pub struct PolicySet {
     /// Which path carries what.
     pub scheduler: Box<dyn Scheduler>,
@@ -55,6 +64,17 @@ pub struct PolicySet {
     pub agent: Option<Box<dyn Agent>>,
     /// The features whose messages are for this set ([`Event::Message`]); others go to the application.
     pub features: FeatureSet,
+}
+
+impl PolicySet {
+    /// Returns a set of these parts that protects nothing, has no agent and speaks no feature.
+    pub fn new(
+        scheduler: Box<dyn Scheduler>,
+        congestion: Arc<dyn ControllerFactory>,
+        acks: Box<dyn AckPolicy>,
+    ) -> Self {
+        PolicySet { scheduler, congestion, acks, protection: None, agent: None, features: FeatureSet::NONE }
+    }
 }
 
 /// Makes the policy set of each connection.
@@ -100,6 +120,7 @@ impl fmt::Debug for PolicySet {
 
 /// A set of parts that do not know of each other.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Composed {
     /// Makes the scheduler.
     pub scheduler: Arc<dyn SchedulerFactory>,
@@ -109,6 +130,17 @@ pub struct Composed {
     pub acks: Arc<dyn AckPolicyFactory>,
     /// Makes the protection policy, if there is to be one.
     pub protection: Option<Arc<dyn ProtectionFactory>>,
+}
+
+impl Composed {
+    /// Returns a set of these parts that protects nothing.
+    pub fn new(
+        scheduler: Arc<dyn SchedulerFactory>,
+        congestion: Arc<dyn ControllerFactory>,
+        acks: Arc<dyn AckPolicyFactory>,
+    ) -> Self {
+        Composed { scheduler, congestion, acks, protection: None }
+    }
 }
 
 impl PolicySetFactory for Composed {

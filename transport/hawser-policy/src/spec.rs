@@ -32,6 +32,7 @@ pub struct PolicySpec {
 
 /// Why a text names no policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SpecError {
     /// The text is longer than any that is meant.
     TooLong {

@@ -4,6 +4,7 @@ use crate::{GroupId, LinkId, PathId, Rate, SendQueue, Time};
 
 /// Where a path stands in its life, as far as a policy needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PathState {
     /// Opened; the peer has not answered a PATH_CHALLENGE yet. Carries no application data.
     Validating,
@@ -26,6 +27,7 @@ pub enum PathStatus {
 
 /// One path at one moment. All sizes in bytes.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PathView {
     /// Its id.
     pub id: PathId,
@@ -142,6 +144,7 @@ impl PathView {
 
 /// How much is waiting to be sent.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct QueueView {
     /// Stream bytes never sent and allowed by flow control.
     pub unsent: u64,
@@ -167,6 +170,7 @@ impl QueueView {
 
 /// A connection at one moment, as a scheduler sees it.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct SendView<'a> {
     /// The present.
     pub now: Time,
@@ -179,6 +183,11 @@ pub struct SendView<'a> {
 }
 
 impl<'a> SendView<'a> {
+    /// Returns a view of a connection at one moment.
+    pub fn new(now: Time, paths: &'a [PathView], queue: QueueView, segments: &'a dyn SendQueue) -> Self {
+        SendView { now, paths, queue, segments }
+    }
+
     /// The path with this id.
     pub fn path(&self, id: PathId) -> Option<&'a PathView> {
         self.paths.iter().find(|path| path.id == id)

@@ -11,7 +11,6 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser::policy::LinkKind;
 use hawser::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use hawser::rustls::server::WebPkiClientVerifier;
 use hawser::rustls::{self, RootCertStore};
@@ -78,16 +77,7 @@ impl SocketFactory for OwnSockets {
 }
 
 fn interface(index: u32, name: &str, address: &str) -> Result<Interface> {
-    Ok(Interface {
-        index,
-        name: name.to_owned(),
-        kind: LinkKind::Unknown,
-        is_loopback: false,
-        is_internal: false,
-        addresses: vec![address.parse()?],
-        networks: Vec::new(),
-        leads_on: (true, true),
-    })
+    Ok(Interface::new(index, name, vec![address.parse()?]))
 }
 
 /// Configurations of rustls: each end knows the certificate of the other, and no other.

@@ -156,6 +156,9 @@ impl fmt::Display for ChooseError {
             ChooseError::Parameter { application, error: ParameterError::File { parameter, reason } } => {
                 write!(f, "{}: \"{parameter}\": {reason}", application.name)
             }
+            ChooseError::Parameter { application, .. } => {
+                write!(f, "{}: a parameter is wrong", application.name)
+            }
         }
     }
 }

@@ -80,22 +80,24 @@ impl ProfileObserver {
         let at = (at - late).as_nanos();
         let up = sample_at(&profile.forecast.up, at)?;
         let down = sample_at(&profile.forecast.down, at);
-        let hand_over = foreseen_hand_over(profile, at, seen_until).map(|(event, end)| HandOver {
-            at: Time::from_nanos(event.at) + late,
-            to: event.cell.map(|number| self.point(number)),
-            interruption: end.map(|end| Duration::from_nanos(end - event.at)),
+        let hand_over = foreseen_hand_over(profile, at, seen_until).map(|(event, end)| {
+            HandOver::new(Time::from_nanos(event.at) + late).with(|hand_over| {
+                hand_over.to = event.cell.map(|number| self.point(number));
+                hand_over.interruption = end.map(|end| Duration::from_nanos(end - event.at));
+            })
         });
-        Some(LinkState {
-            is_up: up.up,
-            uplink: self.direction(up, link, at, Direction::Up),
-            downlink: down.map(|down| self.direction(down, link, at, Direction::Down)).unwrap_or_default(),
-            attached_to: profile.serving_at(at).map(|number| self.point(number)),
-            channel: None,
-            hand_over,
-            position: profile.position_at(at),
-            signal: self.signal(profile, at),
-            candidates: self.candidates(profile, at),
-        })
+        Some(LinkState::default().with(|state| {
+            state.is_up = up.up;
+            state.uplink = self.direction(up, link, at, Direction::Up);
+            state.downlink =
+                down.map(|down| self.direction(down, link, at, Direction::Down)).unwrap_or_default();
+            state.attached_to = profile.serving_at(at).map(|number| self.point(number));
+            state.channel = None;
+            state.hand_over = hand_over;
+            state.position = profile.position_at(at);
+            state.signal = self.signal(profile, at);
+            state.candidates = self.candidates(profile, at);
+        }))
     }
 
     /// Of what serves the link, where the model knows of it.
@@ -116,11 +118,11 @@ impl ProfileObserver {
     }
 
     fn direction(&self, sample: &Sample, link: LinkId, at: u64, direction: Direction) -> LinkDirection {
-        LinkDirection {
-            capacity: Some(Rate::from_bits_per_second(self.capacity(sample, link, at, direction))),
-            loss: Some(sample.loss),
-            delay: Some(Duration::from_nanos(sample.delay)),
-        }
+        LinkDirection::default().with(|made| {
+            made.capacity = Some(Rate::from_bits_per_second(self.capacity(sample, link, at, direction)));
+            made.loss = Some(sample.loss);
+            made.delay = Some(Duration::from_nanos(sample.delay));
+        })
     }
 
     fn capacity(&self, sample: &Sample, link: LinkId, at: u64, direction: Direction) -> u64 {
@@ -143,7 +145,10 @@ impl ProfileObserver {
 }
 
 fn signal_of(reach: &Reach) -> Signal {
-    Signal { strength_dbm: Some(reach.rss_dbm), snr_db: Some(reach.snr_db) }
+    Signal::default().with(|signal| {
+        signal.strength_dbm = Some(reach.rss_dbm);
+        signal.snr_db = Some(reach.snr_db);
+    })
 }
 
 /// What serves a link of this kind, by the number that a model gives it: WiFi links have access points, satellite terminals
@@ -156,7 +161,7 @@ pub fn attachment_point(kind: LinkKind, number: u64) -> AttachmentPoint {
             // Locally administered: no manufacturer's BSSID is like it.
             AttachmentPoint::AccessPoint([2, a, b, c, d, e])
         }
-        LinkKind::Wired | LinkKind::Cellular | LinkKind::Unknown => AttachmentPoint::Cell(number),
+        _ => AttachmentPoint::Cell(number),
     }
 }
 
@@ -188,7 +193,7 @@ impl LinkObserver for ProfileObserver {
             ForecastQuality::Noisy { deviation, .. } => Some(deviation * capacity),
             ForecastQuality::Delayed(_) | ForecastQuality::Absent => None,
         };
-        Some(Forecast { at, state, capacity_deviation })
+        Some(Forecast::new(at, state).with(|forecast| forecast.capacity_deviation = capacity_deviation))
     }
 }
 

@@ -156,18 +156,14 @@ impl Camera {
     fn take(&mut self, now: Time) {
         let number = self.frames.len() as u64;
         let is_key = number.is_multiple_of(KEY_INTERVAL);
-        let info = FrameInfo {
-            id: number,
-            kind: if is_key { SegmentKind::KeyFrame } else { SegmentKind::DeltaFrame },
-            deadline: Some(now + LIFETIME),
-            dependencies: if is_key { Vec::new() } else { vec![number - 1] },
-            reliability: if self.deadlines && !is_key {
-                Reliability::UntilDeadline
-            } else {
-                Reliability::Reliable
-            },
-            ..FrameInfo::default()
-        };
+        let info = FrameInfo::default().with(|frame| {
+            frame.id = number;
+            frame.kind = if is_key { SegmentKind::KeyFrame } else { SegmentKind::DeltaFrame };
+            frame.deadline = Some(now + LIFETIME);
+            frame.dependencies = if is_key { Vec::new() } else { vec![number - 1] };
+            frame.reliability =
+                if self.deadlines && !is_key { Reliability::UntilDeadline } else { Reliability::Reliable };
+        });
         let bytes = Bytes::from(vec![number as u8; if is_key { KEY_BYTES } else { DELTA_BYTES }]);
         self.waiting.push_back((self.frames.len(), info, bytes));
         self.frames.push(Frame { taken_at: now, is_key, range: 0..0, is_damaged: false, complete_at: None });

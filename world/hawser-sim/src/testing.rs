@@ -26,10 +26,11 @@ pub fn transport(registry: &Registry, scheduler: &str, controller: &str) -> Tran
     let spec = |text: &str| Some(text.parse::<PolicySpec>().unwrap_or_else(|error| panic!("{error}")));
     let is_set = spec(scheduler).is_some_and(|spec| registry.policy(PolicyKind::Set, spec.name()).is_some());
     let wanted = match is_set {
-        true => Composition { policy: spec(scheduler), ..Composition::default() },
-        false => {
-            Composition { scheduler: spec(scheduler), congestion: spec(controller), ..Composition::default() }
-        }
+        true => Composition::default().with(|composition| composition.policy = spec(scheduler)),
+        false => Composition::default().with(|composition| {
+            composition.scheduler = spec(scheduler);
+            composition.congestion = spec(controller);
+        }),
     };
     TransportConfig::with_policies(registry.set(&wanted).unwrap_or_else(|error| panic!("{error}")))
 }

@@ -262,6 +262,6 @@ fn a_scheduler_may_ask_as_well_and_what_is_too_much_is_counted() {
     assert_eq!(reports.len(), 8, "{reports:?}");
     for (link, report) in (0..8).zip(reports.iter()) {
         let request = AttachRequest { link: LinkId(link), to: ELSEWHERE };
-        assert_eq!(*report, AttachReport { request, result: AttachResult::Unsupported });
+        assert_eq!(*report, AttachReport::new(request, AttachResult::Unsupported));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use hawser_core::TransportConfig;
 use hawser_link::{DirectionConfig, MILLISECOND};
 use hawser_policy::{PathId, PathStatus};
 use hawser_sim::Verdict;
@@ -15,7 +14,7 @@ const RESOLUTION: Duration = Duration::from_micros(8);
 
 /// A download in which both ends ask for receive timestamps.
 fn network(seed: u64, length: u64) -> Net {
-    let transport = TransportConfig { receive_timestamps: Some(32), ..config("minrtt", "cubic") };
+    let transport = config("minrtt", "cubic").with(|transport| transport.receive_timestamps = Some(32));
     download(seed, transport, length)
 }
 

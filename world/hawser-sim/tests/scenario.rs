@@ -121,10 +121,10 @@ impl Scheduler for Listener {
             .min_by_key(|path| (Some(path.id) <= self.last, path.id));
         let Some(path) = next else { return Decision::Wait(None) };
         self.last = Some(path.id);
-        Decision::Send(Assignment {
-            max_bytes: u64::from(path.max_datagram_size),
-            ..Assignment::next(path.id)
-        })
+        Decision::Send(
+            Assignment::next(path.id)
+                .with(|assignment| assignment.max_bytes = u64::from(path.max_datagram_size)),
+        )
     }
 
     fn interests(&self) -> Interests {

@@ -24,10 +24,9 @@ fn main() -> ExitCode {
 
 /// What a set leaves to the usual parts.
 fn usual(registry: &Registry) -> Result<Arc<dyn PolicySetFactory>, PolicyError> {
-    Ok(Arc::new(Composed {
-        scheduler: registry.scheduler("default")?,
-        congestion: registry.congestion("cubic")?,
-        acks: registry.acks("default")?,
-        protection: None,
-    }))
+    Ok(Arc::new(Composed::new(
+        registry.scheduler("default")?,
+        registry.congestion("cubic")?,
+        registry.acks("default")?,
+    )))
 }

@@ -121,12 +121,11 @@ impl PolicySetFactory for Quota {
             total: 0.0,
             on_path: 0.0,
         };
-        PolicySet {
-            scheduler: Box::new(Obedient::default()),
-            agent: Some(Box::new(meter)),
-            features: self.features(),
-            ..self.usual.build(init)
-        }
+        self.usual.build(init).with(|set| {
+            set.scheduler = Box::new(Obedient::default());
+            set.agent = Some(Box::new(meter));
+            set.features = self.features();
+        })
     }
 
     fn features(&self) -> FeatureSet {
@@ -171,15 +170,15 @@ mod tests {
         let mut meter =
             Meter { path, share: 0.2, window, window_start: Time::ZERO, total: 0.0, on_path: 0.0 };
         let now = Time::from_millis(60);
-        let packet = PacketReceived {
-            now,
-            received_at: now,
-            path: PathId(0),
-            packet_number: 1,
-            bytes: 1_200,
-            gap: 0,
-            congestion_marked: false,
-        };
+        let packet = PacketReceived::default().with(|packet| {
+            packet.now = now;
+            packet.received_at = now;
+            packet.path = PathId(0);
+            packet.packet_number = 1;
+            packet.bytes = 1_200;
+            packet.gap = 0;
+            packet.congestion_marked = false;
+        });
         let mut commands = Vec::new();
         meter.on_event(&Event::Received(&packet), &mut commands);
         let [Command::Send(message)] = commands.as_slice() else { panic!("{commands:?}") };

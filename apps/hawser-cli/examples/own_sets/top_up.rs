@@ -88,7 +88,7 @@ impl Scheduler for Thrift {
         let next = self.account.lock().expect("nobody panicked").next(view.now, datagram);
         match next {
             Some(at) if at <= view.now => {
-                Decision::Send(Assignment { max_bytes: datagram, ..Assignment::next(path.id) })
+                Decision::Send(Assignment::next(path.id).with(|assignment| assignment.max_bytes = datagram))
             }
             at => Decision::Wait(at),
         }
@@ -166,11 +166,10 @@ impl PolicySetFactory for TopUp {
                 in_flight: 0,
             }) as Box<dyn CongestionController>
         };
-        PolicySet {
-            scheduler: Box::new(Thrift { metered, account }),
-            congestion: Arc::new(congestion),
-            ..self.usual.build(init)
-        }
+        self.usual.build(init).with(|set| {
+            set.scheduler = Box::new(Thrift { metered, account });
+            set.congestion = Arc::new(congestion);
+        })
     }
 
     fn features(&self) -> FeatureSet {
@@ -221,8 +220,8 @@ mod tests {
         free.bytes_in_flight = free.congestion_window;
         let paths = [free, PathView::new(PathId(1))];
         let mut ask = |now| {
-            let queue = QueueView { unsent: 30_000, ..QueueView::default() };
-            scheduler.schedule(&SendView { now, paths: &paths, queue, segments: &() }, &mut Vec::new())
+            let queue = QueueView::default().with(|queue| queue.unsent = 30_000);
+            scheduler.schedule(&SendView::new(now, &paths, queue, &()), &mut Vec::new())
         };
         assert!(matches!(ask(Time::ZERO), Decision::Wait(Some(at)) if at > Time::ZERO));
         assert!(matches!(ask(Time::from_millis(100)), Decision::Send(_)));

@@ -163,19 +163,18 @@ struct WholeFrames {
 
 impl PolicySetFactory for WholeFrames {
     fn build(&self, init: &SetInit) -> PolicySet {
-        let inner = self.scheduler.build(&SchedulerInit { side: init.side, seed: init.seed });
+        let inner = self.scheduler.build(&SchedulerInit::new(init.side, init.seed));
         let shared = self.controllers.for_connection(init.side, init.seed);
-        PolicySet {
-            scheduler: Box::new(Gate {
+        self.usual.build(init).with(|set| {
+            set.scheduler = Box::new(Gate {
                 inner,
                 margin: self.margin,
                 within: self.within,
                 frames: BTreeMap::new(),
                 review_at: None,
-            }),
-            congestion: shared.unwrap_or_else(|| self.controllers.clone()),
-            ..self.usual.build(init)
-        }
+            });
+            set.congestion = shared.unwrap_or_else(|| self.controllers.clone());
+        })
     }
 
     fn features(&self) -> FeatureSet {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hawser::{ClientConfig, Connection, Endpoint, Links, TransportConfig, default_transport};
+use hawser::{ClientConfig, Connection, Endpoint, Links, default_transport};
 use serde_json::Value;
 
 use super::Finding;
@@ -58,11 +58,10 @@ async fn look(host: &str, options: &HostOptions) -> Result<Vec<Finding>, Failure
     let address =
         *resolve(name, port).await?.first().ok_or_else(|| Failure::usage("the host has no address"))?;
     let folder = tempfile::tempdir().map_err(|error| Failure::write(&std::env::temp_dir(), &error))?;
-    let transport = TransportConfig {
-        keep_alive_interval: None,
-        max_idle_timeout: Some(Duration::from_secs(60)),
-        ..default_transport()
-    };
+    let transport = default_transport().with(|transport| {
+        transport.keep_alive_interval = None;
+        transport.max_idle_timeout = Some(Duration::from_secs(60));
+    });
     let config = ClientConfig::builder()
         .trust(options.trust.trust()?)
         .alpn(["h3"])

@@ -115,13 +115,12 @@ async fn responses_that_nobody_reads() {
     for (window, mebibytes) in [(2_000, 4 * 8), (4 << 20, 4 * (4 + 32))] {
         let (server, before) = warm(&[]).await;
         let mut attackers = Attackers::none();
-        let transport = TransportConfig {
-            initial_stream_window: window,
-            max_stream_window: window,
-            initial_connection_window: window,
-            max_connection_window: window,
-            ..hawser::default_transport()
-        };
+        let transport = hawser::default_transport().with(|transport| {
+            transport.initial_stream_window = window;
+            transport.max_stream_window = window;
+            transport.initial_connection_window = window;
+            transport.max_connection_window = window;
+        });
         for _ in 0..4 {
             attackers.connect(&server, &transport).await;
             for _ in 0..90 {
@@ -139,13 +138,12 @@ async fn responses_that_nobody_reads() {
 async fn one_address_fills_an_eighth_of_the_send_memory() {
     let (server, before) = warm(&["--send-memory", "256M", "--reply-memory", "64M"]).await;
     let mut attackers = Attackers::none();
-    let transport = TransportConfig {
-        initial_stream_window: 1 << 20,
-        max_stream_window: 1 << 20,
-        initial_connection_window: 64 << 20,
-        max_connection_window: 64 << 20,
-        ..hawser::default_transport()
-    };
+    let transport = hawser::default_transport().with(|transport| {
+        transport.initial_stream_window = 1 << 20;
+        transport.max_stream_window = 1 << 20;
+        transport.initial_connection_window = 64 << 20;
+        transport.max_connection_window = 64 << 20;
+    });
     for _ in 0..40 {
         attackers.connect(&server, &transport).await;
         for _ in 0..16 {

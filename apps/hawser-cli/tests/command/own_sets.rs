@@ -25,12 +25,11 @@ mod whole_frames;
 
 /// What the sets leave to the usual parts.
 fn usual(registry: &Registry) -> Result<std::sync::Arc<dyn PolicySetFactory>, PolicyError> {
-    Ok(std::sync::Arc::new(Composed {
-        scheduler: registry.scheduler("default")?,
-        congestion: registry.congestion("cubic")?,
-        acks: registry.acks("default")?,
-        protection: None,
-    }))
+    Ok(std::sync::Arc::new(Composed::new(
+        registry.scheduler("default")?,
+        registry.congestion("cubic")?,
+        registry.acks("default")?,
+    )))
 }
 
 fn transport(policy: &str) -> TransportConfig {
@@ -218,7 +217,12 @@ async fn write_frames(connection: &Connection, stream: &mut SendStream) {
         (4, 60, Reliability::UntilDeadline, vec![1]),
     ] {
         let deadline = Some(connection.now() + Duration::from_secs(seconds));
-        let info = FrameInfo { id, deadline, reliability, dependencies, ..FrameInfo::default() };
+        let info = FrameInfo::default().with(|frame| {
+            frame.id = id;
+            frame.deadline = deadline;
+            frame.reliability = reliability;
+            frame.dependencies = dependencies;
+        });
         stream.write_frame(&info, Bytes::from(vec![id as u8; FRAME as usize])).await.unwrap();
     }
     stream.finish().unwrap();

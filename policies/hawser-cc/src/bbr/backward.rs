@@ -107,10 +107,8 @@ mod tests {
     use crate::testing::ack;
 
     fn after(millis: u64, forward: u64, rtt: u64) -> Ack {
-        Ack {
-            one_way_delay: Some(Duration::from_millis(60_000 + forward)),
-            ..ack(Time::from_millis(millis), 1_000, Duration::from_millis(rtt))
-        }
+        ack(Time::from_millis(millis), 1_000, Duration::from_millis(rtt))
+            .with(|ack| ack.one_way_delay = Some(Duration::from_millis(60_000 + forward)))
     }
 
     fn used() -> Backward {
@@ -138,7 +136,7 @@ mod tests {
         assert!((backward.longer() - 0.2).abs() < 0.001, "{}", backward.longer());
         assert!(without.is_some_and(|rtt| (rtt - 0.025).abs() < 1e-6), "{without:?}");
         // A peer that stops telling is believed for a second.
-        let silent = Ack { one_way_delay: None, ..after(3_000, 0, 225) };
+        let silent = after(3_000, 0, 225).with(|ack| ack.one_way_delay = None);
         assert_eq!(backward.on_ack(&silent, Some(0.02)), None);
         assert_eq!(backward.longer(), 0.0);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Ack, ControllerInit, DeliverySample, LimitedBy, Rate, Siblings, Time};
+use hawser_policy::{ControllerInit, DeliverySample, LimitedBy, Rate, Siblings, Time};
 
 use crate::testing::bottleneck::{BDP, Link, Network, RTT, alone, beside, measure};
 use crate::testing::{ack, build_with, init};
@@ -42,15 +42,14 @@ fn the_handshake_does_not_slow_the_initial_window() {
     for spec in FAMILY {
         let mut controller = build_with(spec, &init(12_000));
         let rtt = Duration::from_millis(50);
-        let sample = DeliverySample {
-            rate: Some(Rate::from_bytes_over(2_000, rtt)),
-            delivered: 2_000,
-            prior_delivered: 0,
-            inflight_at_send: 2_000,
-            lost: 0,
-            limited_by: LimitedBy::Application,
-        };
-        let of_handshake = Ack { delivery: Some(sample), ..ack(Time::ZERO + rtt, 2_000, rtt) };
+        let sample = DeliverySample::default().with(|sample| {
+            sample.rate = Some(Rate::from_bytes_over(2_000, rtt));
+            sample.delivered = 2_000;
+            sample.prior_delivered = 0;
+            sample.inflight_at_send = 2_000;
+            sample.limited_by = LimitedBy::Application;
+        });
+        let of_handshake = ack(Time::ZERO + rtt, 2_000, rtt).with(|ack| ack.delivery = Some(sample));
         controller.on_ack(&of_handshake, &Siblings::NONE);
         let in_round = controller.pacing_rate().expect("a rate").bytes_in(rtt);
         assert!((2 * 12_000..4 * 12_000).contains(&in_round), "{spec}: {in_round}");

@@ -109,8 +109,8 @@ fn time_without_use_of_the_window_does_not_count() {
 
     // Thirty seconds of trickle, then the same acknowledgement.
     for tenth in 5..305 {
-        let trickle =
-            Ack { limited_by: LimitedBy::Application, ..ack(Time::from_millis(tenth * 100), 1_000, RTT) };
+        let trickle = ack(Time::from_millis(tenth * 100), 1_000, RTT)
+            .with(|ack| ack.limited_by = LimitedBy::Application);
         limited.on_ack(&trickle, NONE);
     }
     limited.on_ack(&ack(Time::from_millis(30_500), limited.window(), RTT), NONE);
@@ -118,13 +118,13 @@ fn time_without_use_of_the_window_does_not_count() {
 
     // Thirty seconds of silence: the clock starts again when the first packet leaves.
     let sent_at = Time::from_secs(30);
-    let sent = Sent {
-        now: sent_at,
-        packet_number: 1,
-        bytes: 1_000,
-        bytes_in_flight: 1_000,
-        limited_by: LimitedBy::Nothing,
-    };
+    let sent = Sent::default().with(|sent| {
+        sent.now = sent_at;
+        sent.packet_number = 1;
+        sent.bytes = 1_000;
+        sent.bytes_in_flight = 1_000;
+        sent.limited_by = LimitedBy::Nothing;
+    });
     idle.on_sent(&sent);
     idle.on_ack(&ack(sent_at + RTT, idle.window(), RTT), NONE);
     assert_eq!(idle.window(), busy.window());

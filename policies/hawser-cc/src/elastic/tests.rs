@@ -11,11 +11,10 @@ use crate::testing::{ack, init};
 fn growth_is_the_root_of_window_and_free_queue() {
     let parameters = hawser_policy::Parameters::defaults(&ElasticRule::info().parameters);
     let mut start = init(100_000);
-    start.snapshot = Some(hawser_policy::Snapshot {
-        bytes_in_flight: 100_000,
-        congestion_window: 100_000,
-        ..crate::testing::snapshot()
-    });
+    start.snapshot = Some(crate::testing::snapshot().with(|snapshot| {
+        snapshot.bytes_in_flight = 100_000;
+        snapshot.congestion_window = 100_000;
+    }));
     let mut controller = ElasticRule::build(&start, &parameters);
     for rtt in [90, 40] {
         let sample = ack(Time::from_secs(1), 0, Duration::from_millis(rtt));

@@ -121,7 +121,7 @@ impl Maco {
     fn new(settings: Settings, init: &ControllerInit, shared: Shared) -> Maco {
         let datagram = f64::from(init.max_datagram_size.max(1));
         let initial_window = (init.initial_window as f64).min(settings.first_window * datagram);
-        let start = ControllerInit { initial_window: initial_window as u64, ..init.clone() };
+        let start = init.clone().with(|init| init.initial_window = initial_window as u64);
         Maco {
             settings,
             shared,

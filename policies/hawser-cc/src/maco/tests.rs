@@ -13,21 +13,21 @@ fn satellite(number: u64) -> AttachmentPoint {
 
 /// A satellite that carries so many Mbit/s, 10 ms up and down.
 fn below(number: u64, megabits: u64) -> LinkState {
-    let direction = LinkDirection {
-        capacity: Some(Rate::from_megabits_per_second(megabits)),
-        loss: None,
-        delay: Some(Duration::from_millis(10)),
-    };
-    LinkState {
-        uplink: direction,
-        downlink: direction,
-        attached_to: Some(satellite(number)),
-        ..LinkState::default()
-    }
+    let direction = LinkDirection::default().with(|direction| {
+        direction.capacity = Some(Rate::from_megabits_per_second(megabits));
+        direction.loss = None;
+        direction.delay = Some(Duration::from_millis(10));
+    });
+    LinkState::default().with(|state| {
+        state.uplink = direction;
+        state.downlink = direction;
+        state.attached_to = Some(satellite(number));
+    })
 }
 
 fn tell(controller: &mut dyn CongestionController, now: Time, state: &LinkState, forecasts: &[Forecast]) {
-    controller.on_link_update(&LinkUpdate { now, link: LinkId(0), state, forecasts, metered: false });
+    controller
+        .on_link_update(&LinkUpdate::new(now, LinkId(0), state).with(|update| update.forecasts = forecasts));
 }
 
 /// The factory of a connection.
@@ -89,8 +89,8 @@ fn a_path_with_history_begins_with_half_of_what_it_met() {
     first.on_loss(&loss(Time::from_secs(1), LossCause::EcnMark, true), &Siblings::NONE);
     let met = 2 * first.window();
     let second = |point: AttachmentPoint| {
-        let mut second = factory.build(&ControllerInit { path: hawser_policy::PathId(1), ..init(10_000) });
-        let state = LinkState { attached_to: Some(point), ..below(2, 40) };
+        let mut second = factory.build(&init(10_000).with(|init| init.path = hawser_policy::PathId(1)));
+        let state = below(2, 40).with(|state| state.attached_to = Some(point));
         tell(second.as_mut(), Time::from_secs(2), &state, &[]);
         (second.window(), second.slow_start_threshold())
     };
@@ -106,10 +106,13 @@ fn a_path_with_history_begins_with_half_of_what_it_met() {
 fn coming_hand_over(controller: &mut dyn CongestionController) {
     let at = Time::from_secs(10);
     let interruption = Duration::from_millis(150);
-    let hand_over = HandOver { at, to: Some(satellite(2)), interruption: Some(interruption) };
+    let hand_over = HandOver::new(at).with(|hand_over| {
+        hand_over.to = Some(satellite(2));
+        hand_over.interruption = Some(interruption);
+    });
     let now = Time::from_millis(9_500);
-    let state = LinkState { hand_over: Some(hand_over), ..below(1, 40) };
-    let later = Forecast { at: now + Duration::from_secs(1), state: below(2, 20), capacity_deviation: None };
+    let state = below(1, 40).with(|state| state.hand_over = Some(hand_over));
+    let later = Forecast::new(now + Duration::from_secs(1), below(2, 20));
     tell(controller, now, &state, &[later]);
 }
 
@@ -147,9 +150,9 @@ fn losses_of_the_old_satellite_do_not_count_on_the_new_one() {
     rounds(controller.as_mut(), Time::ZERO, 20, RTT);
     coming_hand_over(controller.as_mut());
     controller.on_timeout(Time::from_millis(10_150));
-    let lost = |sent: u64| Loss {
-        largest_sent_at: Time::from_millis(sent),
-        ..loss(Time::from_millis(10_250), LossCause::Loss, true)
+    let lost = |sent: u64| {
+        loss(Time::from_millis(10_250), LossCause::Loss, true)
+            .with(|loss| loss.largest_sent_at = Time::from_millis(sent))
     };
     let window = controller.window();
     controller.on_loss(&lost(10_149), &Siblings::NONE);
@@ -164,7 +167,7 @@ fn paths_on_one_satellite_share_it() {
     for (spec, share) in [(PLAIN.to_owned(), 2), (format!("{PLAIN},own_sharing=off"), 1)] {
         let factory = connection(&spec);
         let mut first = factory.build(&init(10_000));
-        let mut second = factory.build(&ControllerInit { path: hawser_policy::PathId(1), ..init(10_000) });
+        let mut second = factory.build(&init(10_000).with(|init| init.path = hawser_policy::PathId(1)));
         tell(first.as_mut(), Time::ZERO, &below(1, 40), &[]);
         tell(second.as_mut(), Time::ZERO, &below(2, 40), &[]);
         let now = rounds(first.as_mut(), Time::ZERO, 20, RTT);
@@ -186,24 +189,23 @@ fn paths_on_one_satellite_share_it() {
 fn a_path_with_most_of_a_shared_satellite_reduces_its_window() {
     let factory = connection(PLAIN);
     let mut first = factory.build(&init(10_000));
-    let mut second = factory.build(&ControllerInit { path: hawser_policy::PathId(1), ..init(10_000) });
+    let mut second = factory.build(&init(10_000).with(|init| init.path = hawser_policy::PathId(1)));
     for controller in [&mut first, &mut second] {
         tell(controller.as_mut(), Time::ZERO, &below(1, 40), &[]);
     }
     let mut now = rounds(first.as_mut(), Time::ZERO, 20, RTT);
     // 30 of 40 Mbit/s, through a queue that grows.
-    let sample = hawser_policy::DeliverySample {
-        rate: Some(Rate::from_megabits_per_second(30)),
-        delivered: 150_000,
-        prior_delivered: 0,
-        inflight_at_send: 150_000,
-        lost: 0,
-        limited_by: hawser_policy::LimitedBy::Nothing,
-    };
+    let sample = hawser_policy::DeliverySample::default().with(|sample| {
+        sample.rate = Some(Rate::from_megabits_per_second(30));
+        sample.delivered = 150_000;
+        sample.prior_delivered = 0;
+        sample.inflight_at_send = 150_000;
+        sample.limited_by = hawser_policy::LimitedBy::Nothing;
+    });
     for number in 0..50 {
         now += Duration::from_millis(1);
         let rtt = RTT + Duration::from_millis(number);
-        first.on_ack(&Ack { delivery: Some(sample), ..ack(now, 1_000, rtt) }, &Siblings::NONE);
+        first.on_ack(&ack(now, 1_000, rtt).with(|ack| ack.delivery = Some(sample)), &Siblings::NONE);
     }
     let window = first.window();
     first.on_loss(&loss(now, LossCause::Loss, true), &Siblings::NONE);
@@ -355,8 +357,11 @@ fn an_absurd_forecast_ends_with_the_first_overflow() {
 #[test]
 fn growth_counts_the_siblings() {
     let growth = |siblings: &[hawser_policy::Sibling]| {
-        let running = Snapshot { bytes_in_flight: 100_000, congestion_window: 100_000, ..snapshot() };
-        let mut controller = build_with(PLAIN, &ControllerInit { snapshot: Some(running), ..init(10_000) });
+        let running = snapshot().with(|snapshot| {
+            snapshot.bytes_in_flight = 100_000;
+            snapshot.congestion_window = 100_000;
+        });
+        let mut controller = build_with(PLAIN, &init(10_000).with(|init| init.snapshot = Some(running)));
         let before = controller.window();
         let now = Time::from_secs(1);
         let own = hawser_policy::PathId::ZERO;

@@ -55,17 +55,17 @@ fn controller() -> Mpcc {
 
 fn sent(number: u64, at_micros: u64, limited_by: LimitedBy) -> Sent {
     let bytes = u64::from(DATAGRAM);
-    Sent {
-        now: Time::from_micros(at_micros),
-        packet_number: number,
-        bytes,
-        bytes_in_flight: bytes,
-        limited_by,
-    }
+    Sent::default().with(|sent| {
+        sent.now = Time::from_micros(at_micros);
+        sent.packet_number = number;
+        sent.bytes = bytes;
+        sent.bytes_in_flight = bytes;
+        sent.limited_by = limited_by;
+    })
 }
 
 fn acknowledge(mpcc: &mut Mpcc, number: u64, at_micros: u64) {
-    let heard = Ack { largest_acked: number, ..ack(Time::from_micros(at_micros), 1_000, RTT) };
+    let heard = ack(Time::from_micros(at_micros), 1_000, RTT).with(|ack| ack.largest_acked = number);
     mpcc.on_ack(&heard, &Siblings::NONE);
 }
 

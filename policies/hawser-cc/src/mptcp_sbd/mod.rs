@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     AckPolicyFactory, Agent, Commands, CongestionController, ControllerFactory, ControllerInit, Event,
-    FeatureSet, GroupId, Interests, ParameterInfo, PathChange, PathId, PolicyError, PolicyInfo, PolicySet,
+    GroupId, Interests, ParameterInfo, PathChange, PathId, PolicyError, PolicyInfo, PolicySet,
     PolicySetFactory, Registry, SchedulerFactory, SchedulerInit, SetInit, Time, WrappedController,
 };
 
@@ -75,14 +75,12 @@ struct MptcpSbd {
 impl PolicySetFactory for MptcpSbd {
     fn build(&self, init: &SetInit) -> PolicySet {
         let shared = Arc::new(Mutex::new(Detector::new(self.detector)));
-        PolicySet {
-            scheduler: self.scheduler.build(&SchedulerInit { side: init.side, seed: init.seed }),
-            congestion: Arc::new(Factory { shared: shared.clone(), controllers: self.controllers.clone() }),
-            acks: self.acks.build(),
-            protection: None,
-            agent: Some(Box::new(Listener { shared })),
-            features: FeatureSet::NONE,
-        }
+        PolicySet::new(
+            self.scheduler.build(&SchedulerInit::new(init.side, init.seed)),
+            Arc::new(Factory { shared: shared.clone(), controllers: self.controllers.clone() }),
+            self.acks.build(),
+        )
+        .with(|set| set.agent = Some(Box::new(Listener { shared })))
     }
 
     fn wants_receive_timestamps(&self) -> bool {

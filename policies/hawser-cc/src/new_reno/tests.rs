@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use hawser_policy::{Ack, LimitedBy, LossCause, Time};
+use hawser_policy::{LimitedBy, LossCause, Time};
 
 use super::*;
 use crate::testing::{ack, init, loss, snapshot, spurious};
@@ -46,9 +46,9 @@ fn one_reduction_per_epoch_and_marks_count_like_losses() {
 fn bytes_sent_before_the_epoch_or_without_need_of_window_do_not_count() {
     let mut controller = NewReno::new(&init(10_000));
     let base = ack(Time::from_secs(1), 4_000, RTT);
-    controller.on_ack(&Ack { limited_by: LimitedBy::Application, ..base }, &Siblings::NONE);
+    controller.on_ack(&base.with(|ack| ack.limited_by = LimitedBy::Application), &Siblings::NONE);
     assert_eq!(controller.window(), 10_000);
-    controller.on_ack(&Ack { bytes_in_recovery: 3_000, ..base }, &Siblings::NONE);
+    controller.on_ack(&base.with(|ack| ack.bytes_in_recovery = 3_000), &Siblings::NONE);
     assert_eq!(controller.window(), 11_000);
 }
 
@@ -100,12 +100,12 @@ fn takes_over_a_running_path_without_a_burst() {
     // max(60 kB in flight, 50 kB per round), at most 80 kB; past slow start.
     assert_eq!((controller.window(), controller.in_slow_start()), (60_000, false));
 
-    let unbounded = hawser_policy::Snapshot { slow_start_threshold: u64::MAX, ..snapshot() };
+    let unbounded = snapshot().with(|snapshot| snapshot.slow_start_threshold = u64::MAX);
     start.snapshot = Some(unbounded);
     assert!(NewReno::new(&start).in_slow_start(), "a predecessor in slow start hands it on");
-    start.snapshot = Some(hawser_policy::Snapshot { pipe_full: true, ..unbounded });
+    start.snapshot = Some(unbounded.with(|snapshot| snapshot.pipe_full = true));
     assert!(!NewReno::new(&start).in_slow_start(), "BBR without threshold, but with a full pipe");
-    start.snapshot = Some(hawser_policy::Snapshot { congestion_window: 3_000, ..snapshot() });
+    start.snapshot = Some(snapshot().with(|snapshot| snapshot.congestion_window = 3_000));
     assert_eq!(NewReno::new(&start).window(), 3_000);
 }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{ack, init, loss, sibling};
 
 fn path(id: u32, packets: u64, rtt_ms: u64, acked_between_losses: u64) -> Sibling {
-    Sibling { acked_between_losses, ..sibling(id, packets, rtt_ms) }
+    sibling(id, packets, rtt_ms).with(|sibling| sibling.acked_between_losses = acked_between_losses)
 }
 
 /// The best path (0) has a middling window, path 1 the largest one, path 2 is slow.

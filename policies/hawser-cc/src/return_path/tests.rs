@@ -3,7 +3,7 @@ use crate::testing::ack;
 
 fn by(path: u32, at_ms: u64, rtt_ms: u64) -> Ack {
     let rtt = Duration::from_millis(rtt_ms);
-    Ack { received_on: PathId(path), ..ack(Time::from_millis(at_ms), 1_000, rtt) }
+    ack(Time::from_millis(at_ms), 1_000, rtt).with(|ack| ack.received_on = PathId(path))
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn paced_round(
         detector.on_sent(if packet + 1 == *next { *next + 9 } else { *next - 1 });
         let rtt = Duration::from_millis(rtt_ms);
         let now = from + Duration::from_micros(apart * (packet + 1 - first));
-        let ack = Ack { largest_acked: packet, ..ack(now, 1_000, rtt) };
+        let ack = ack(now, 1_000, rtt).with(|ack| ack.largest_acked = packet);
         if window.in_slow_start() {
             detector.on_ack(window, &ack, ReturnPath::default().sample(&ack), 1_000.0);
         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use hawser_policy::{
     AckPolicyFactory, Agent, Commands, CongestionController, ControllerFactory, ControllerInit, Event,
-    FeatureSet, Interests, PathChange, PolicyError, PolicySet, PolicySetFactory, Registry, SchedulerFactory,
+    Interests, PathChange, PolicyError, PolicySet, PolicySetFactory, Registry, SchedulerFactory,
     SchedulerInit, SetInit, Snapshot,
 };
 
@@ -83,18 +83,16 @@ impl PolicySetFactory for Sscc {
     fn build(&self, init: &SetInit) -> PolicySet {
         let seed = init.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let shared = Arc::new(Mutex::new(State::new(&self.common, init.side, seed)));
-        PolicySet {
-            scheduler: self.scheduler.build(&SchedulerInit { side: init.side, seed: init.seed }),
-            congestion: Arc::new(Factory {
+        PolicySet::new(
+            self.scheduler.build(&SchedulerInit::new(init.side, init.seed)),
+            Arc::new(Factory {
                 shared: shared.clone(),
                 controllers: self.controllers.clone(),
                 migration: self.common.settings.migration,
             }),
-            acks: self.acks.build(),
-            protection: None,
-            agent: Some(Box::new(Listener { shared })),
-            features: FeatureSet::NONE,
-        }
+            self.acks.build(),
+        )
+        .with(|set| set.agent = Some(Box::new(Listener { shared })))
     }
 
     fn wants_receive_timestamps(&self) -> bool {
@@ -143,14 +141,13 @@ impl ControllerFactory for Factory {
 /// times stay, what the predecessor knew of the path does not. So BBR begins in Startup, and a window-based controller that
 /// takes over from BBR, which has no threshold, slow-starts from BBR's window.
 fn linux_like(snapshot: Snapshot) -> Snapshot {
-    Snapshot {
+    snapshot.with(|made| {
         // The window as it was, whatever is in flight.
-        bytes_in_flight: snapshot.congestion_window,
-        max_delivery_rate: None,
-        pipe_full: false,
-        window_before_loss: None,
-        ..snapshot
-    }
+        made.bytes_in_flight = snapshot.congestion_window;
+        made.max_delivery_rate = None;
+        made.pipe_full = false;
+        made.window_before_loss = None;
+    })
 }
 
 /// Feeds the detector.

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hawser_policy::{
-    Ack, AckDecision, AckOpportunity, AckPolicy, Command, Commands, Composition, CongestionController,
-    ControllerInit, Decision, Event, GroupId, LimitedBy, Loss, LossCause, PacketReport, PathChange, PathId,
-    PolicySet, PolicySetFactory, Rate, Registry, ReturnPath, Scheduler, SendView, SetInit, Sibling, Siblings,
-    Side, Snapshot, Tag, Time,
+    AckDecision, AckOpportunity, AckPolicy, Command, Commands, Composition, CongestionController, Decision,
+    Event, GroupId, LimitedBy, LossCause, PacketReport, PathChange, PathId, PolicySet, PolicySetFactory,
+    Rate, Registry, ReturnPath, Scheduler, SendView, SetInit, Sibling, Siblings, Side, Tag, Time,
 };
 
 use super::models::tests::constant;
@@ -65,19 +64,25 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(set: &Arc<dyn PolicySetFactory>, remote: &str) -> Connection {
-        let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
+        let set = set.build(&SetInit::new(Side::Server, 1, Time::ZERO));
         let remote = SocketAddr::new(remote.parse().expect("an address"), 443);
-        let init = |path| ControllerInit { path: PathId(path), remote, ..testing::init(12_000) };
+        let init = |path| {
+            testing::init(12_000).with(|init| {
+                init.path = PathId(path);
+                init.remote = remote;
+            })
+        };
         let controllers: Vec<_> = [0, 1].map(|path| set.congestion.build(&init(path))).into();
         let history = controllers.iter().map(|controller| vec![controller.name()]).collect();
         Connection { set, controllers, now: Time::ZERO, history }
     }
 
     pub(crate) fn siblings(&self) -> Vec<Sibling> {
-        let siblings = (0..).zip(&self.controllers).map(|(path, controller)| Sibling {
-            group: controller.bottleneck_group(),
-            congestion_window: controller.window(),
-            ..testing::sibling(path, 10, 50)
+        let siblings = (0..).zip(&self.controllers).map(|(path, controller)| {
+            testing::sibling(path, 10, 50).with(|sibling| {
+                sibling.group = controller.bottleneck_group();
+                sibling.congestion_window = controller.window();
+            })
         });
         siblings.collect()
     }
@@ -105,17 +110,17 @@ impl Connection {
 
     /// Tells the agent of an acknowledged packet.
     fn report(&mut self, path: PathId, queued: Duration, bytes: u64) {
-        let report = PacketReport {
-            now: self.now,
-            path,
-            packet_number: self.now.as_nanos(),
-            bytes,
-            sent_at: self.now - RTT,
-            bytes_in_flight_at_send: 0,
-            tag: Tag::default(),
-            ranges: &[],
-            one_way_delay: Some(Duration::from_secs(7) + queued),
-        };
+        let report = PacketReport::default().with(|report| {
+            report.now = self.now;
+            report.path = path;
+            report.packet_number = self.now.as_nanos();
+            report.bytes = bytes;
+            report.sent_at = self.now - RTT;
+            report.bytes_in_flight_at_send = 0;
+            report.tag = Tag::default();
+            report.ranges = &[];
+            report.one_way_delay = Some(Duration::from_secs(7) + queued);
+        });
         let agent = self.set.agent.as_mut().expect("it has one");
         agent.on_event(&Event::Acked(&report), &mut Vec::new());
     }
@@ -125,7 +130,7 @@ impl Connection {
         self.report(id, queued, bytes);
         let siblings = self.siblings();
         let siblings = Siblings { own: id, paths: &siblings };
-        let ack = Ack { limited_by: LimitedBy::Nothing, ..testing::ack(self.now, bytes, RTT) };
+        let ack = testing::ack(self.now, bytes, RTT).with(|ack| ack.limited_by = LimitedBy::Nothing);
         let controller = &mut self.controllers[path as usize];
         controller.on_ack(&ack, &siblings);
         let mut commands = Vec::new();
@@ -136,13 +141,15 @@ impl Connection {
     }
 
     fn replace(&mut self, path: u32) {
-        let snapshot = Snapshot { now: self.now, smoothed_rtt: RTT, ..testing::snapshot() };
-        let init = ControllerInit {
-            path: PathId(path),
-            now: self.now,
-            snapshot: Some(snapshot),
-            ..testing::init(0)
-        };
+        let snapshot = testing::snapshot().with(|snapshot| {
+            snapshot.now = self.now;
+            snapshot.smoothed_rtt = RTT;
+        });
+        let init = testing::init(0).with(|init| {
+            init.path = PathId(path);
+            init.now = self.now;
+            init.snapshot = Some(snapshot);
+        });
         let successor = self.set.congestion.build(&init);
         self.history[path as usize].push(successor.name());
         self.controllers[path as usize] = successor;
@@ -207,7 +214,7 @@ fn a_path_without_a_group_is_coupled_with_nobody() {
     assert_eq!(connection.names()[0], "olia");
     let grown = |connection: &mut Connection, group: GroupId| {
         let own = &mut connection.controllers[0];
-        let paths = [0, 1].map(|path| Sibling { group, ..testing::sibling(path, 80, 50) });
+        let paths = [0, 1].map(|path| testing::sibling(path, 80, 50).with(|sibling| sibling.group = group));
         let before = own.window();
         let ack = testing::ack(connection.now, before, RTT);
         own.on_ack(&ack, &Siblings { own: PathId(0), paths: &paths });
@@ -388,9 +395,12 @@ fn coupled_units_are_neither_recorded_nor_remembered() {
 fn a_successor_of_bbr_slow_starts_only_as_in_a_kernel() {
     let build = |migration: &str| {
         let set = factory(SsccParts::default(), &format!("sscc,migration={migration}"));
-        let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
-        let bbr = Snapshot { slow_start_threshold: u64::MAX, pipe_full: true, ..testing::snapshot() };
-        set.congestion.build(&ControllerInit { snapshot: Some(bbr), ..testing::init(12_000) })
+        let set = set.build(&SetInit::new(Side::Server, 1, Time::ZERO));
+        let bbr = testing::snapshot().with(|snapshot| {
+            snapshot.slow_start_threshold = u64::MAX;
+            snapshot.pipe_full = true;
+        });
+        set.congestion.build(&testing::init(12_000).with(|init| init.snapshot = Some(bbr)))
     };
     let carried = build("carry");
     // 60 kB are in flight, the bandwidth-delay product is 50 kB, the window was 80 kB.
@@ -407,13 +417,12 @@ fn a_successor_of_bbr_slow_starts_only_as_in_a_kernel() {
 fn bbr_takes_over_a_full_pipe_but_not_as_in_a_kernel() {
     let build = |migration: &str| {
         let spec = format!("sscc,initial=bbr,migration={migration}");
-        let set = factory(SsccParts::default(), &spec).build(&SetInit {
-            side: Side::Server,
-            seed: 1,
-            now: Time::ZERO,
+        let set = factory(SsccParts::default(), &spec).build(&SetInit::new(Side::Server, 1, Time::ZERO));
+        let cubic = testing::snapshot().with(|snapshot| {
+            snapshot.slow_start_threshold = 40_000;
+            snapshot.pipe_full = true;
         });
-        let cubic = Snapshot { slow_start_threshold: 40_000, pipe_full: true, ..testing::snapshot() };
-        set.congestion.build(&ControllerInit { snapshot: Some(cubic), ..testing::init(12_000) })
+        set.congestion.build(&testing::init(12_000).with(|init| init.snapshot = Some(cubic)))
     };
     let (carried, linux) = (build("carry"), build("linux-like"));
     assert!(!carried.in_slow_start() && linux.in_slow_start());
@@ -424,9 +433,12 @@ fn bbr_takes_over_a_full_pipe_but_not_as_in_a_kernel() {
 #[test]
 fn bbr_looks_for_the_rate_of_a_path_that_was_never_full() {
     let set = factory(SsccParts::default(), "sscc,initial=bbr");
-    let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
-    let cubic = Snapshot { slow_start_threshold: 40_000, pipe_full: false, ..testing::snapshot() };
-    let bbr = set.congestion.build(&ControllerInit { snapshot: Some(cubic), ..testing::init(12_000) });
+    let set = set.build(&SetInit::new(Side::Server, 1, Time::ZERO));
+    let cubic = testing::snapshot().with(|snapshot| {
+        snapshot.slow_start_threshold = 40_000;
+        snapshot.pipe_full = false;
+    });
+    let bbr = set.congestion.build(&testing::init(12_000).with(|init| init.snapshot = Some(cubic)));
     assert!(bbr.in_slow_start());
 }
 
@@ -434,13 +446,13 @@ fn bbr_looks_for_the_rate_of_a_path_that_was_never_full() {
 #[test]
 fn bbr_does_not_cut_for_the_epoch_of_its_predecessor() {
     let set = factory(SsccParts::default(), "sscc,initial=bbr");
-    let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
-    let cubic = Snapshot { pipe_full: true, ..testing::snapshot() };
-    let mut bbr = set.congestion.build(&ControllerInit { snapshot: Some(cubic), ..testing::init(12_000) });
+    let set = set.build(&SetInit::new(Side::Server, 1, Time::ZERO));
+    let cubic = testing::snapshot().with(|snapshot| snapshot.pipe_full = true);
+    let mut bbr = set.congestion.build(&testing::init(12_000).with(|init| init.snapshot = Some(cubic)));
     let before = bbr.window();
-    let loss = |new_epoch| Loss {
-        bytes_in_flight: 20_000,
-        ..testing::loss(Time::from_millis(1_010), LossCause::Loss, new_epoch)
+    let loss = |new_epoch| {
+        testing::loss(Time::from_millis(1_010), LossCause::Loss, new_epoch)
+            .with(|loss| loss.bytes_in_flight = 20_000)
     };
     bbr.on_loss(&loss(false), &Siblings::NONE);
     assert_eq!(bbr.window(), before);
@@ -459,7 +471,7 @@ fn state_of_a_connection_is_bounded() {
     };
     let mut state = State::new(&common, Side::Server, 1);
     for path in 0..16 {
-        state.build(&ControllerInit { path: PathId(path), ..testing::init(12_000) });
+        state.build(&testing::init(12_000).with(|init| init.path = PathId(path)));
         for n in 0..1_000 {
             state.on_delay(Time::from_millis(100 * n), PathId(path), Some(RTT));
         }

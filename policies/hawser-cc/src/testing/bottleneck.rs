@@ -153,20 +153,20 @@ impl Network {
         let connection = self.flows[index].connection;
         let (now, siblings) = (self.now, &mut self.siblings);
         for (path, flow) in self.flows.iter().enumerate().filter(|(_, flow)| flow.connection == connection) {
-            siblings.push(Sibling {
-                path: PathId(path as u32),
-                group: flow.controller.bottleneck_group(),
-                congestion_window: flow.controller.window(),
-                smoothed_rtt: flow.srtt,
-                min_rtt: flow.min_rtt,
-                usable: !flow.srtt.is_zero() && now < flow.stops,
-                max_datagram_size: DATAGRAM,
-                delivery_rate: Some(flow.peak_rate),
-                max_delivery_rate: Some(flow.peak_rate),
-                acked_since_loss: flow.since_loss,
-                acked_between_losses: flow.between_losses,
-                loss_ppm: 0,
-            });
+            siblings.push(Sibling::default().with(|sibling| {
+                sibling.path = PathId(path as u32);
+                sibling.group = flow.controller.bottleneck_group();
+                sibling.congestion_window = flow.controller.window();
+                sibling.smoothed_rtt = flow.srtt;
+                sibling.min_rtt = flow.min_rtt;
+                sibling.usable = !flow.srtt.is_zero() && now < flow.stops;
+                sibling.max_datagram_size = DATAGRAM;
+                sibling.delivery_rate = Some(flow.peak_rate);
+                sibling.max_delivery_rate = Some(flow.peak_rate);
+                sibling.acked_since_loss = flow.since_loss;
+                sibling.acked_between_losses = flow.between_losses;
+                sibling.loss_ppm = 0;
+            }));
         }
     }
 

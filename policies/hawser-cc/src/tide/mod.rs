@@ -208,7 +208,7 @@ impl CongestionController for Tide {
         let mut unusual = false;
         match loss.cause {
             LossCause::EcnMark => self.losses.on_mark(self.queued(), datagram),
-            LossCause::Loss | LossCause::Persistent => {
+            _ => {
                 let (queued, window) = (self.queued(), self.window.exact());
                 let queue = self.delay.queue();
                 unusual = self.losses.on_loss(loss.bytes as f64, queued, queue, (window, datagram));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Ack, CongestionController, PathId, Siblings, Time};
+use hawser_policy::{CongestionController, PathId, Siblings, Time};
 
 use super::{Settings, Tide};
 use crate::testing::bottleneck::{BDP, Link, Network, RTT, alone, measure};
@@ -278,7 +278,7 @@ fn a_window_that_is_not_used_does_not_grow() {
     let mut acknowledge = |tide: &mut dyn CongestionController, in_flight: u64, times: u32| {
         for _ in 0..times {
             now += Duration::from_millis(4);
-            let mut ack = Ack { bytes_in_flight: in_flight, ..ack(now, 2_400, rtt) };
+            let mut ack = ack(now, 2_400, rtt).with(|ack| ack.bytes_in_flight = in_flight);
             ack.delivery = None;
             tide.on_ack(&ack, &Siblings { own: PathId(0), paths: &[] });
         }

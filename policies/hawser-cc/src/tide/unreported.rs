@@ -152,7 +152,7 @@ mod tests {
         for number in 1..=10 {
             let delay = (number >= first_reported).then_some(rtt / 2);
             let now = Time::from_millis(40 * u64::from(number));
-            let ack = Ack { one_way_delay: delay, ..ack(now, 2_400, rtt) };
+            let ack = ack(now, 2_400, rtt).with(|ack| ack.one_way_delay = delay);
             for controller in [&mut tide, &mut cubic] {
                 controller.on_ack(&ack, &Siblings { own: PathId(0), paths: &[] });
             }

@@ -39,7 +39,7 @@ fn two_filters_in_a_row() {
 #[test]
 fn a_loss_leaves_what_the_path_carries() {
     let mut start = init(10_000);
-    start.snapshot = Some(hawser_policy::Snapshot { bytes_in_flight: 80_000, ..snapshot() });
+    start.snapshot = Some(snapshot().with(|snapshot| snapshot.bytes_in_flight = 80_000));
     let mut controller = WindowBased::start(&start, rule());
     assert_eq!(hawser_policy::CongestionController::window(&controller), 80_000);
     let event = loss(Time::from_secs(1), LossCause::Loss, true);

@@ -191,7 +191,7 @@ impl Arrived {
 
 #[cfg(test)]
 mod tests {
-    use hawser_policy::{LimitedBy, PacketReport, PacketSent, PathId, StreamRange};
+    use hawser_policy::{PacketReport, PacketSent, PathId, StreamRange};
 
     use super::*;
     use crate::testing::{path, view_at};
@@ -210,31 +210,29 @@ mod tests {
     }
 
     fn sent(tag: Tag, ranges: &[StreamRange]) -> PacketSent<'_> {
-        PacketSent {
-            now: Time::ZERO,
-            path: PathId(1),
-            packet_number: 0,
-            bytes: 1_000,
-            bytes_in_flight: 1_000,
-            tag,
-            ranges,
-            limited_by: LimitedBy::Nothing,
-        }
+        PacketSent::default().with(|sent| {
+            sent.now = Time::ZERO;
+            sent.path = PathId(1);
+            sent.packet_number = 0;
+            sent.bytes = 1_000;
+            sent.bytes_in_flight = 1_000;
+            sent.tag = tag;
+            sent.ranges = ranges;
+        })
     }
 
     fn tell(meter: &mut Meter, tag: Tag, range: Range<u64>, is_lost: bool) {
         let ranges = [StreamRange { stream: StreamId(0), range, copy: false }];
-        let report = PacketReport {
-            now: Time::from_millis(50),
-            path: PathId(1),
-            packet_number: 0,
-            bytes: 1_000,
-            sent_at: Time::ZERO,
-            bytes_in_flight_at_send: 1_000,
-            tag,
-            ranges: &ranges,
-            one_way_delay: None,
-        };
+        let report = PacketReport::default().with(|report| {
+            report.now = Time::from_millis(50);
+            report.path = PathId(1);
+            report.packet_number = 0;
+            report.bytes = 1_000;
+            report.sent_at = Time::ZERO;
+            report.bytes_in_flight_at_send = 1_000;
+            report.tag = tag;
+            report.ranges = &ranges;
+        });
         meter.on_event(&Event::Sent(&sent(tag, &ranges)));
         meter.on_event(&if is_lost { Event::Lost(&report) } else { Event::Acked(&report) });
     }
@@ -253,7 +251,7 @@ mod tests {
             tell(&mut meter, tag, range, is_lost);
         }
         let paths = [path(1, 20, 75_000)];
-        let queue = QueueView { connection_window_left: 50_000, ..QueueView::default() };
+        let queue = QueueView::default().with(|queue| queue.connection_window_left = 50_000);
         let view = view_at(Time::from_millis(60), &paths, queue);
         assert_eq!(meter.take(&view), None, "it has not ended");
         meter.end(&second);

@@ -104,7 +104,9 @@ impl Scheduler for DqnScheduler {
         if let Some(decision) = explore(view) {
             return decision;
         }
-        let tagged = |path: &PathView, tag| Decision::Send(Assignment { tag, ..Assignment::next(path.id) });
+        let tagged = |path: &PathView, tag| {
+            Decision::Send(Assignment::next(path.id).with(|assignment| assignment.tag = tag))
+        };
         let Some(paths) = pair(view) else {
             // What follows is not the work of the last decision.
             self.burst = None;

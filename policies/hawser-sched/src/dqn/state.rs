@@ -85,16 +85,18 @@ mod tests {
 
     #[test]
     fn numbers_have_the_units_of_the_specification() {
-        let path = PathView {
-            congestion_window: 262_144,
-            bytes_in_flight: 131_072,
-            loss_ppm: 10_000,
-            delivery_rate: Some(Rate::from_megabits_per_second(25)),
-            ..path(1, 50, 0)
-        };
+        let path = path(1, 50, 0).with(|path| {
+            path.congestion_window = 262_144;
+            path.bytes_in_flight = 131_072;
+            path.loss_ppm = 10_000;
+            path.delivery_rate = Some(Rate::from_megabits_per_second(25));
+        });
         assert_eq!(features(&path), [0.25, 0.5, 0.5, 0.2, 0.5]);
-        let endless =
-            PathView { smoothed_rtt: Duration::MAX, congestion_window: 0, loss_ppm: u32::MAX, ..path };
+        let endless = path.with(|path| {
+            path.smoothed_rtt = Duration::MAX;
+            path.congestion_window = 0;
+            path.loss_ppm = u32::MAX;
+        });
         assert_eq!(features(&endless), [5.0, 0.0, 5.0, 5.0, 0.5]);
     }
 

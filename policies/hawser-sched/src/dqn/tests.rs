@@ -1,21 +1,19 @@
 use hawser_learn::{Random, TrainedMlp};
 use hawser_policy::{
-    Assignment, Commands, Decision, Event, LimitedBy, PacketReport, PacketSent, PathId, PathView, QueueView,
-    Scheduler, StreamId, StreamRange, Time,
+    Assignment, Commands, Decision, Event, PacketReport, PacketSent, PathId, PathView, QueueView, Scheduler,
+    StreamId, StreamRange, Time,
 };
 
 use super::state::{PATHS, STATE};
 use super::*;
 use crate::testing::{next, path, view_at};
 
-const QUEUE: QueueView = QueueView {
-    unsent: 1 << 20,
-    retransmit: 0,
-    datagrams: 0,
-    datagram_count: 0,
-    repair: 0,
-    connection_window_left: 1 << 30,
-};
+fn waiting() -> QueueView {
+    QueueView::default().with(|queue| {
+        queue.unsent = 1 << 20;
+        queue.connection_window_left = 1 << 30;
+    })
+}
 
 /// One layer that prefers the path with the larger share of its window free: by the newest samples of bytes in flight.
 fn freer(full: DqnFull) -> DqnScheduler {
@@ -30,7 +28,7 @@ fn freer(full: DqnFull) -> DqnScheduler {
 }
 
 fn ask(scheduler: &mut DqnScheduler, ms: u64, paths: &[PathView]) -> Decision {
-    scheduler.schedule(&view_at(Time::from_millis(ms), paths, QUEUE), &mut Commands::new())
+    scheduler.schedule(&view_at(Time::from_millis(ms), paths, waiting()), &mut Commands::new())
 }
 
 /// The choice of 0 ms holds until 10 ms, whatever happens meanwhile.
@@ -109,27 +107,25 @@ fn decisions_of_a_training_are_rewarded() {
         other => panic!("{other:?}"),
     };
     let ranges = [StreamRange { stream: StreamId(0), range: 0..12_500, copy: false }];
-    let sent = PacketSent {
-        now: Time::ZERO,
-        path: PathId(2),
-        packet_number: 1,
-        bytes: 12_500,
-        bytes_in_flight: 12_500,
-        tag,
-        ranges: &ranges,
-        limited_by: LimitedBy::Nothing,
-    };
-    let report = PacketReport {
-        now: Time::from_millis(35),
-        path: PathId(2),
-        packet_number: 1,
-        bytes: 12_500,
-        sent_at: Time::ZERO,
-        bytes_in_flight_at_send: 12_500,
-        tag,
-        ranges: &ranges,
-        one_way_delay: None,
-    };
+    let sent = PacketSent::default().with(|sent| {
+        sent.now = Time::ZERO;
+        sent.path = PathId(2);
+        sent.packet_number = 1;
+        sent.bytes = 12_500;
+        sent.bytes_in_flight = 12_500;
+        sent.tag = tag;
+        sent.ranges = &ranges;
+    });
+    let report = PacketReport::default().with(|report| {
+        report.now = Time::from_millis(35);
+        report.path = PathId(2);
+        report.packet_number = 1;
+        report.bytes = 12_500;
+        report.sent_at = Time::ZERO;
+        report.bytes_in_flight_at_send = 12_500;
+        report.tag = tag;
+        report.ranges = &ranges;
+    });
     scheduler.on_event(&Event::Sent(&sent), &mut Commands::new());
     ask(&mut scheduler, 10, &paths);
     assert_eq!(ask(&mut scheduler, 15, &paths[..1]), next(1));

@@ -82,8 +82,8 @@ impl EarliestArrival {
         // What is new goes first, on all paths that have room; copies fill up what is left.
         let mut paths = std::mem::take(&mut self.messages.paths);
         paths.clear();
-        paths.extend(view.paths.iter().map(|path| PathView { copies_queued: 0, ..path.clone() }));
-        let decision = self.place(&SendView { paths: &paths, ..*view }, commands);
+        paths.extend(view.paths.iter().map(|path| path.clone().with(|path| path.copies_queued = 0)));
+        let decision = self.place(&(*view).with(|view| view.paths = &paths), commands);
         self.messages.paths = paths;
         match decision {
             Decision::Send(assignment) => {
@@ -130,7 +130,10 @@ impl EarliestArrival {
             if twin.bytes_in_flight < path.bytes_in_flight { (twin, path) } else { (path, twin) };
         let ahead = fuller.bytes_in_flight - emptier.bytes_in_flight;
         let part = unsent.saturating_add(ahead).div_ceil(2).min(unsent);
-        Assignment { path: emptier.id, max_bytes: assignment.max_bytes.min(part), ..assignment }
+        assignment.with(|made| {
+            made.path = emptier.id;
+            made.max_bytes = assignment.max_bytes.min(part);
+        })
     }
 
     fn with_copy(&mut self, view: &SendView<'_>, assignment: Assignment) -> Assignment {
@@ -146,7 +149,10 @@ impl EarliestArrival {
         }
         let copies = mask(view, |other| other.id == second.id);
         self.budget.put_up_with(bytes);
-        Assignment { max_bytes: bytes, copies, ..assignment }
+        assignment.with(|assignment| {
+            assignment.max_bytes = bytes;
+            assignment.copies = copies;
+        })
     }
 
     /// The best path is full: the message goes at once on the best of those that have room.

@@ -47,7 +47,7 @@ impl Placement<'_, '_> {
         let fast = first.path;
         if fast.sendable() > 0 {
             let copies = self.second_for_small(fast);
-            return Decision::Send(Assignment { copies, ..Assignment::next(fast.id) });
+            return Decision::Send(Assignment::next(fast.id).with(|assignment| assignment.copies = copies));
         }
         let wait = Decision::Wait(fast.next_release);
         let Some(second) = second else { return wait };
@@ -58,7 +58,9 @@ impl Placement<'_, '_> {
             if max_bytes == 0 {
                 return self.beyond_lost(second).unwrap_or(wait);
             }
-            return Decision::Send(Assignment { max_bytes, ..Assignment::next(path.id) });
+            return Decision::Send(
+                Assignment::next(path.id).with(|assignment| assignment.max_bytes = max_bytes),
+            );
         }
         if view.queue.datagrams > 0 {
             // Bytes that wait behind others keep those waiting that follow: where more comes than the fast path takes, what is too
@@ -69,7 +71,7 @@ impl Placement<'_, '_> {
                 return wait;
             }
             let one = u64::from(path.max_datagram_size);
-            return Decision::Send(Assignment { max_bytes: one, ..Assignment::next(path.id) });
+            return Decision::Send(Assignment::next(path.id).with(|assignment| assignment.max_bytes = one));
         }
         self.ahead(second).unwrap_or(wait)
     }
@@ -80,11 +82,10 @@ impl Placement<'_, '_> {
         let QueueView { unsent, retransmit, .. } = self.view.queue;
         let skipped = self.order.gap(second).saturating_sub(retransmit);
         (skipped < unsent).then(|| {
-            Decision::Send(Assignment {
-                selection: Selection::Unsent(skipped),
-                max_bytes: unsent - skipped,
-                ..Assignment::next(second.path.id)
-            })
+            Decision::Send(Assignment::next(second.path.id).with(|assignment| {
+                assignment.selection = Selection::Unsent(skipped);
+                assignment.max_bytes = unsent - skipped;
+            }))
         })
     }
 
@@ -98,11 +99,10 @@ impl Placement<'_, '_> {
             false if self.lasting && last_datagram > 0 => last_datagram,
             false => return None,
         };
-        Some(Decision::Send(Assignment {
-            selection: Selection::Skip(skipped),
-            max_bytes: unsent - skipped,
-            ..Assignment::next(second.path.id)
-        }))
+        Some(Decision::Send(Assignment::next(second.path.id).with(|assignment| {
+            assignment.selection = Selection::Skip(skipped);
+            assignment.max_bytes = unsent - skipped;
+        })))
     }
 
     /// The path that takes a copy of all that is queued, if that fits one packet and the fast path may have died since it

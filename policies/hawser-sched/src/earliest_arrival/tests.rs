@@ -13,7 +13,7 @@ fn ask(scheduler: &mut EarliestArrival, ms: u64, paths: &[PathView], queue: Queu
 }
 
 fn unsent(bytes: u64) -> QueueView {
-    QueueView { unsent: bytes, ..QueueView::default() }
+    QueueView::default().with(|queue| queue.unsent = bytes)
 }
 
 fn skip(decision: Decision) -> Option<u64> {
@@ -78,11 +78,14 @@ fn standing_rounds_is_how_long_a_queue_stands_before_it_counts_as_lasting() {
 
 #[test]
 fn retransmissions_wait_for_a_path_that_is_much_faster() {
-    let queue = QueueView { unsent: 150_000, retransmit: 3_000, ..QueueView::default() };
+    let queue = QueueView::default().with(|queue| {
+        queue.unsent = 150_000;
+        queue.retransmit = 3_000;
+    });
     let mut scheduler = EarliestArrival::default();
     assert_eq!(ask(&mut scheduler, 0, &fast_full(), queue), Decision::Wait(None));
     let similar = [path(1, 20, 0), path(2, 28, 50_000)];
-    let expected = Assignment { max_bytes: 3_000, ..Assignment::next(PathId(2)) };
+    let expected = Assignment::next(PathId(2)).with(|assignment| assignment.max_bytes = 3_000);
     assert_eq!(ask(&mut scheduler, 1, &similar, queue), Decision::Send(expected));
 }
 
@@ -91,12 +94,18 @@ fn retransmissions_wait_for_a_path_that_is_much_faster() {
 #[test]
 fn new_data_does_not_wait_with_what_was_lost() {
     let decide = |unsent: u64| {
-        let queue = QueueView { unsent, retransmit: 3_000, ..QueueView::default() };
+        let queue = QueueView::default().with(|queue| {
+            queue.unsent = unsent;
+            queue.retransmit = 3_000;
+        });
         ask(&mut EarliestArrival::default(), 0, &fast_full(), queue)
     };
     assert_eq!(decide(197_000), Decision::Wait(None));
     let selection = Selection::Unsent(197_000);
-    let ahead = Assignment { selection, max_bytes: 803_000, ..Assignment::next(PathId(2)) };
+    let ahead = Assignment::next(PathId(2)).with(|assignment| {
+        assignment.selection = selection;
+        assignment.max_bytes = 803_000;
+    });
     assert_eq!(decide(1_000_000), Decision::Send(ahead));
 }
 
@@ -113,9 +122,9 @@ fn a_path_is_not_expected_to_deliver_more_than_it_paces() {
 #[test]
 fn more_retransmissions_than_the_faster_path_delivers_meanwhile_are_shared() {
     for (retransmit, shared) in [(200_000, None), (201_000, Some(1_000)), (700_000, Some(500_000))] {
-        let queue = QueueView { retransmit, ..QueueView::default() };
+        let queue = QueueView::default().with(|queue| queue.retransmit = retransmit);
         let expected = shared.map_or(Decision::Wait(None), |max_bytes| {
-            Decision::Send(Assignment { max_bytes, ..Assignment::next(PathId(2)) })
+            Decision::Send(Assignment::next(PathId(2)).with(|assignment| assignment.max_bytes = max_bytes))
         });
         assert_eq!(ask(&mut EarliestArrival::default(), 0, &fast_full(), queue), expected);
     }
@@ -137,11 +146,10 @@ fn an_unknown_path_is_tried_with_copies_on_a_known_one() {
     paths[1].has_rtt_sample = false;
     paths[1].bytes_in_flight = 1_000;
     paths[1].smoothed_rtt = Duration::from_millis(333);
-    let expected = Assignment {
-        max_bytes: 1_000,
-        copies: hawser_policy::PathMask::NONE.with(0),
-        ..Assignment::next(PathId(2))
-    };
+    let expected = Assignment::next(PathId(2)).with(|assignment| {
+        assignment.max_bytes = 1_000;
+        assignment.copies = hawser_policy::PathMask::NONE.with(0);
+    });
     let mut scheduler = EarliestArrival::default();
     assert_eq!(ask(&mut scheduler, 0, &paths, unsent(1_000_000)), Decision::Send(expected));
     // Two datagrams under way are enough.
@@ -226,7 +234,9 @@ fn amid_work_what_a_silent_path_holds_is_copied_little_by_little() {
 #[test]
 fn copies_wait_for_the_path_that_delivers_them_first() {
     let mut bench = Bench::new(10_000_000);
-    bench.paths.push(PathView { oldest_in_flight: Some(Time::from_millis(1_000)), ..path(3, 150, 50_000) });
+    bench
+        .paths
+        .push(path(3, 150, 50_000).with(|path| path.oldest_in_flight = Some(Time::from_millis(1_000))));
     for ms in (0..=50).step_by(5) {
         assert_eq!(bench.copied(ms, ms), 0);
     }
@@ -308,7 +318,8 @@ fn the_acknowledgement_of_a_last_packet_may_return_on_its_own_path() {
             bench.paths[1].oldest_in_flight = Some(Time::from_millis(1_020));
             let mut commands = Vec::new();
             let view = view_at(Time::from_millis(1_000 + ms), &bench.paths, bench.queue);
-            let view = SendView { segments: &Needless(needless), ..view };
+            let queue = Needless(needless);
+            let view = view.with(|view| view.segments = &queue);
             bench.scheduler.schedule(&view, &mut commands);
             commands.iter().map(copied).sum::<u64>()
         };
@@ -431,7 +442,7 @@ fn at_the_end_of_a_slow_path_another_carries_the_last_bytes() {
 fn the_end_is_copied_from_a_path_that_would_be_much_later() {
     let mut bench = Bench::new(0);
     bench.paths[0].bytes_in_flight = 0;
-    bench.paths[1] = PathView { bytes_in_flight: 3_000, ..path(2, 2_000, 0) };
+    bench.paths[1] = path(2, 2_000, 0).with(|path| path.bytes_in_flight = 3_000);
     assert_eq!(bench.copied(100, 100), 0, "the application may be about to write more");
     assert_eq!(bench.copied(105, 100), 3_000, "1,970 ms against 20");
     assert_eq!(bench.copied(106, 100), 0, "once");
@@ -459,7 +470,8 @@ fn copies_end_with_the_budget() {
         bench.paths[0].oldest_in_flight = Some(Time::from_millis(1_030));
         let view = view_at(Time::from_millis(1_050), &bench.paths, bench.queue);
         let mut commands = Vec::new();
-        bench.scheduler.schedule(&SendView { segments: &Needless(needless), ..view }, &mut commands);
+        let queue = Needless(needless);
+        bench.scheduler.schedule(&view.with(|view| view.segments = &queue), &mut commands);
         // 64 kB, and 1 % of 250 kB.
         assert_eq!(commands.iter().map(copied).sum::<u64>(), expected, "{needless}");
     }
@@ -536,13 +548,13 @@ fn datagrams_wait_only_as_long_as_the_faster_path_needs_for_those_before_them() 
         let mut paths = [path(1, 20, 0), path(2, slow, 50_000)];
         paths[0].oldest_in_flight = Some(Time::from_millis(100 - sent_before));
         paths[0].rtt_variance = Duration::from_millis(1);
-        let queue = QueueView { datagrams, ..QueueView::default() };
+        let queue = QueueView::default().with(|queue| queue.datagrams = datagrams);
         match ask(&mut EarliestArrival::default(), 100, &paths, queue) {
             Decision::Send(assignment) => Some(assignment),
             Decision::Wait(_) => None,
         }
     };
-    let one = Some(Assignment { max_bytes: 1_000, ..Assignment::next(PathId(2)) });
+    let one = Some(Assignment::next(PathId(2)).with(|assignment| assignment.max_bytes = 1_000));
     // 40 ms later, and 5 MB/s, each byte counted four times: 50 kB, or 43 and the 5 ms until then.
     assert_eq!(decide(49_000, 20, 60), None);
     assert_eq!(decide(51_000, 20, 60), one);
@@ -573,7 +585,7 @@ fn a_silent_path_that_datagrams_avoid_is_asked_whether_it_lives() {
         }
         asked
     };
-    let datagrams = QueueView { datagrams: 1_000, ..QueueView::default() };
+    let datagrams = QueueView::default().with(|queue| queue.datagrams = 1_000);
     assert_eq!(pings(datagrams, 46), [66, 96, 126]);
     assert!(pings(datagrams, 45).is_empty(), "the other one is as good");
     assert!(pings(unsent(1_000_000), 46).is_empty(), "copies ask as well");

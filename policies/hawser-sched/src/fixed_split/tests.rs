@@ -1,4 +1,4 @@
-use hawser_policy::{LimitedBy, PacketSent, PathView, Tag, Time};
+use hawser_policy::{PacketSent, PathView, Tag, Time};
 
 use super::*;
 use crate::testing::{path, view};
@@ -21,16 +21,15 @@ fn run(split: &mut FixedSplit, rounds: usize, mut room: impl FnMut(u32) -> bool)
 }
 
 fn tell(split: &mut FixedSplit, path: PathId, tag: Tag) {
-    let sent = PacketSent {
-        now: Time::ZERO,
-        path,
-        packet_number: 0,
-        bytes: 1_000,
-        bytes_in_flight: 0,
-        tag,
-        ranges: &[],
-        limited_by: LimitedBy::Nothing,
-    };
+    let sent = PacketSent::default().with(|sent| {
+        sent.now = Time::ZERO;
+        sent.path = path;
+        sent.packet_number = 0;
+        sent.bytes = 1_000;
+        sent.bytes_in_flight = 0;
+        sent.tag = tag;
+        sent.ranges = &[];
+    });
     split.on_event(&Event::Sent(&sent), &mut Vec::new());
 }
 

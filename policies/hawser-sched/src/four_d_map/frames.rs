@@ -44,7 +44,7 @@ pub(super) fn body_of(segment: &Segment<'_>) -> Option<(u64, bool)> {
     match segment.kind {
         SegmentKind::KeyFrame => Some((segment.id?, true)),
         SegmentKind::DeltaFrame => Some((segment.id?, false)),
-        SegmentKind::Bulk | SegmentKind::Audio | SegmentKind::Signalling => None,
+        _ => None,
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
     fn write(frames: &mut Frames, id: u64, size: u64, is_key: bool) {
         let start = frames.list.back().map_or(0, |frame| frame.extent.end);
         let extent = start..start + size;
-        let segment = Segment { id: Some(id), ..Segment::plain(StreamId(0), extent) };
+        let segment = Segment::plain(StreamId(0), extent).with(|segment| segment.id = Some(id));
         frames.add(Time::from_millis(40 * id), &segment, id, is_key);
         frames.decide(FourDMapMechanism::Normal, [id as f64; MAX_FEATURES]);
     }

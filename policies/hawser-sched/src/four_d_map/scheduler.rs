@@ -300,7 +300,9 @@ impl Scheduler for FourDMapScheduler {
         {
             // A datagram has no place in a sequence.
             let selection = Selection::Datagrams;
-            return Decision::Send(Assignment { selection, ..Assignment::next(path.id) });
+            return Decision::Send(
+                Assignment::next(path.id).with(|assignment| assignment.selection = selection),
+            );
         }
         if self.buffers.total() == 0 {
             // What the queue does not show piece by piece goes from its head, unless it was discarded just now.

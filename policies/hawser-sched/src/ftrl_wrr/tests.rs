@@ -5,14 +5,12 @@ use super::change::ChangeWatch;
 use super::*;
 use crate::testing::{path, view_at};
 
-const QUEUE: QueueView = QueueView {
-    unsent: 1 << 30,
-    retransmit: 0,
-    datagrams: 0,
-    datagram_count: 0,
-    repair: 0,
-    connection_window_left: u64::MAX,
-};
+fn waiting() -> QueueView {
+    QueueView::default().with(|queue| {
+        queue.unsent = 1 << 30;
+        queue.connection_window_left = u64::MAX;
+    })
+}
 
 /// Two or more ideal paths: each carries packets one after the other at its rate, and acknowledges them a round trip after
 /// they came through.
@@ -58,12 +56,11 @@ impl Bench {
         let of = |(id, link): (usize, &Link)| {
             let rate = Rate::from_megabits_per_second(link.megabits);
             let window = rate.bytes_in(self.rtt) * 3 / 2;
-            PathView {
-                congestion_window: window,
-                bytes_in_flight: link.in_flight,
-                delivery_rate: Some(rate),
-                ..path(id as u32, 40, 0)
-            }
+            path(id as u32, 40, 0).with(|path| {
+                path.congestion_window = window;
+                path.bytes_in_flight = link.in_flight;
+                path.delivery_rate = Some(rate);
+            })
         };
         self.links.iter().enumerate().map(of).collect()
     }
@@ -73,7 +70,7 @@ impl Bench {
         while self.now < end {
             loop {
                 let views = self.views();
-                let view = view_at(self.now, &views, QUEUE);
+                let view = view_at(self.now, &views, waiting());
                 let Decision::Send(sent) = self.scheduler.schedule(&view, &mut Vec::new()) else { break };
                 let room = views[sent.path.0 as usize].sendable().min(sent.max_bytes) / PACKET;
                 (0..room.max(1)).for_each(|_| self.send(sent.path, sent.tag));
@@ -90,16 +87,15 @@ impl Bench {
         (link.in_flight, link.next_number) = (link.in_flight + PACKET, link.next_number + 1);
         self.flying.push((id.0 as usize, link.next_number, self.now, link.free_at + self.rtt, tag));
         self.trace.push((id.0, tag.0));
-        let sent = PacketSent {
-            now: self.now,
-            path: id,
-            packet_number: link.next_number,
-            bytes: PACKET,
-            bytes_in_flight: link.in_flight,
-            tag,
-            ranges: &[],
-            limited_by: LimitedBy::Nothing,
-        };
+        let sent = PacketSent::default().with(|sent| {
+            sent.now = self.now;
+            sent.path = id;
+            sent.packet_number = link.next_number;
+            sent.bytes = PACKET;
+            sent.bytes_in_flight = link.in_flight;
+            sent.tag = tag;
+            sent.ranges = &[];
+        });
         self.scheduler.on_event(&Event::Sent(&sent), &mut Vec::new());
     }
 
@@ -110,17 +106,16 @@ impl Bench {
         let due: Vec<(usize, u64, Time, Time, Tag)> = due;
         for (link, packet_number, sent_at, _, tag) in due {
             self.links[link].in_flight -= PACKET;
-            let report = PacketReport {
-                now,
-                path: PathId(link as u32),
-                packet_number,
-                bytes: PACKET,
-                sent_at,
-                bytes_in_flight_at_send: 0,
-                tag,
-                ranges: &[],
-                one_way_delay: None,
-            };
+            let report = PacketReport::default().with(|report| {
+                report.now = now;
+                report.path = PathId(link as u32);
+                report.packet_number = packet_number;
+                report.bytes = PACKET;
+                report.sent_at = sent_at;
+                report.bytes_in_flight_at_send = 0;
+                report.tag = tag;
+                report.ranges = &[];
+            });
             self.scheduler.on_event(&Event::Acked(&report), &mut Vec::new());
         }
     }
@@ -173,7 +168,7 @@ fn a_change_of_the_ratio_is_noticed_and_learnt() {
         bench.links[1].megabits = 10 + number % 2;
         bench.now += Duration::from_millis(11);
         let views = bench.views();
-        bench.scheduler.schedule(&view_at(bench.now, &views, QUEUE), &mut Vec::new());
+        bench.scheduler.schedule(&view_at(bench.now, &views, waiting()), &mut Vec::new());
     }
     assert!(!bench.records().iter().any(|record| matches!(record, FtrlWrrRecord::Reset { .. })));
     let changed = bench.now;
@@ -182,7 +177,7 @@ fn a_change_of_the_ratio_is_noticed_and_learnt() {
         bench.links[1].megabits = 30 + number % 2;
         bench.now += Duration::from_millis(11);
         let views = bench.views();
-        bench.scheduler.schedule(&view_at(bench.now, &views, QUEUE), &mut Vec::new());
+        bench.scheduler.schedule(&view_at(bench.now, &views, waiting()), &mut Vec::new());
     }
     let reset = bench.records().into_iter().find_map(|record| match record {
         FtrlWrrRecord::Reset { at, before, after, forgotten } => Some((at, before, after, forgotten)),
@@ -230,7 +225,7 @@ fn pacing_is_the_controllers_unless_it_is_asked_for() {
         let mut paths = [path(0, 20, 50_000), path(1, 60, 50_000)];
         paths[0].delivery_rate = Some(Rate::from_megabits_per_second(100));
         paths[1].delivery_rate = Some(Rate::from_megabits_per_second(50));
-        scheduler.schedule(&view_at(Time::ZERO, &paths, QUEUE), &mut commands);
+        scheduler.schedule(&view_at(Time::ZERO, &paths, waiting()), &mut commands);
         commands
     };
     let scaled = |percents: [u16; 2]| {
@@ -246,7 +241,7 @@ fn pacing_is_the_controllers_unless_it_is_asked_for() {
 fn small_transfers_take_the_fast_path() {
     let mut scheduler = FtrlWrr::default();
     let paths = [path(0, 60, 50_000), path(1, 20, 50_000)];
-    let queue = QueueView { unsent: 5_000, ..QUEUE };
+    let queue = waiting().with(|queue| queue.unsent = 5_000);
     for _ in 0..10 {
         let decision = scheduler.schedule(&view_at(Time::ZERO, &paths, queue), &mut Vec::new());
         assert_eq!(decision, crate::testing::next(1));

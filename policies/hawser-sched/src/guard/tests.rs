@@ -24,7 +24,10 @@ fn run(acts: bool, seconds: u64, first: impl Fn(u64) -> u64) -> (Vec<u32>, u64, 
     let (mut chosen, mut told) = (Vec::new(), 0);
     for tenth in 0..10 * seconds {
         let now = Time::from_millis(100 * tenth);
-        let queue = QueueView { unsent: 1 << 30, connection_window_left: u64::MAX, ..QueueView::default() };
+        let queue = QueueView::default().with(|queue| {
+            queue.unsent = 1 << 30;
+            queue.connection_window_left = u64::MAX;
+        });
         let mut commands = Vec::new();
         let decision = guard.schedule(&view_at(now, &paths, queue), &mut commands);
         told += commands.iter().filter(|command| matches!(command, Command::Tell(_))).count();
@@ -70,7 +73,7 @@ fn an_idle_sender_is_no_collapse() {
     let mut guard = Guard::new(Box::new(Stubborn), true);
     let paths = [path(1, 40, 50_000), path(2, 20, 50_000)];
     for tenth in 0..200 {
-        let queue = QueueView { unsent: if tenth % 3 == 0 { 0 } else { 1_000 }, ..QueueView::default() };
+        let queue = QueueView::default().with(|queue| queue.unsent = if tenth % 3 == 0 { 0 } else { 1_000 });
         guard.schedule(&view_at(Time::from_millis(100 * tenth), &paths, queue), &mut Vec::new());
     }
     assert_eq!(guard.firings(), 0);

@@ -55,13 +55,9 @@ impl ProtectionPolicy for LeapProtection {
             .collect();
         let most = MAX_REPAIR_SYMBOLS.into();
         let repairs = leap_parity(sources.into(), &shares, self.parameters.gamma, most);
-        (repairs > 0).then_some(Protection {
-            code: ErasureCode::ReedSolomon,
-            source_symbols: sources,
-            repair_symbols: repairs as u16,
-            span: SPAN,
-            path: None,
-            across_paths: true,
-        })
+        (repairs > 0).then_some(
+            Protection::new(ErasureCode::ReedSolomon, sources, repairs as u16, SPAN)
+                .with(|protection| protection.across_paths = true),
+        )
     }
 }

@@ -131,6 +131,9 @@ impl Scheduler for LeapScheduler {
             return Decision::Wait(None);
         };
         let max_bytes = if selection == Selection::Repair { datagram(path) } else { u64::MAX };
-        Decision::Send(Assignment { selection, max_bytes, ..Assignment::next(path.id) })
+        Decision::Send(Assignment::next(path.id).with(|assignment| {
+            assignment.selection = selection;
+            assignment.max_bytes = max_bytes;
+        }))
     }
 }

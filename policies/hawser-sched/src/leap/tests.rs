@@ -6,7 +6,7 @@ use hawser_learn::Noise;
 use hawser_policy::{
     Assignment, CongestionController, Decision, Loss, LossCause, PacketReport, PathId, ProtectionPolicy,
     ProtectionView, QueueView, Reliability, Scheduler, Segment, SegmentKind, Selection, SendQueue, SendView,
-    Siblings, StreamId, Tag, Time,
+    Siblings, StreamId, Time,
 };
 
 use super::controller::LeapController;
@@ -123,17 +123,16 @@ fn report(
     sent_at: Time,
     one_way_delay: Option<Duration>,
 ) -> PacketReport<'static> {
-    PacketReport {
-        now: sent_at + Duration::from_millis(40),
-        path: PathId(path),
-        packet_number,
-        bytes: BYTES,
-        sent_at,
-        bytes_in_flight_at_send: BYTES,
-        tag: Tag(0),
-        ranges: &[],
-        one_way_delay,
-    }
+    PacketReport::default().with(|report| {
+        report.now = sent_at + Duration::from_millis(40);
+        report.path = PathId(path);
+        report.packet_number = packet_number;
+        report.bytes = BYTES;
+        report.sent_at = sent_at;
+        report.bytes_in_flight_at_send = BYTES;
+        report.ranges = &[];
+        report.one_way_delay = one_way_delay;
+    })
 }
 
 /// Paths 0 and 1, on which trains of four have told 8 and 2 Mbit/s so often that the forecasts are these.
@@ -152,36 +151,25 @@ fn known() -> Shared {
 #[test]
 fn the_rate_is_the_forecast_and_losses_do_not_change_it() {
     let shared = known();
-    let init = ControllerInit {
-        path: PathId(0),
-        now: Time::ZERO,
-        max_datagram_size: 1_200,
-        initial_window: 12_000,
-        link: None,
-        remote: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
-        seed: 0,
-        snapshot: None,
-    };
-    let unknown =
-        LeapController::new(shared.clone(), 1.25, &ControllerInit { path: PathId(7), ..init.clone() });
+    let init = ControllerInit::new(PathId(0), Time::ZERO, SocketAddr::from((Ipv4Addr::LOCALHOST, 1)))
+        .with(|init| init.max_datagram_size = 1_200);
+    let unknown = LeapController::new(shared.clone(), 1.25, &init.clone().with(|init| init.path = PathId(7)));
     assert_eq!((unknown.window(), unknown.pacing_rate()), (12_000, None));
     let mut controller = LeapController::new(shared, 1.25, &init);
     let rate = controller.pacing_rate().expect("it is known").megabits_per_second();
     assert!((7.5..=8.0).contains(&rate), "{rate}");
     controller.on_loss(
-        &Loss {
-            now: Time::ZERO,
-            cause: LossCause::Loss,
-            bytes: 10_000,
-            packets: 10,
-            largest_sent_at: Time::ZERO,
-            largest_lost: 10,
-            bytes_in_flight: 0,
-            inflight_at_send: 20_000,
-            lost_since_sent: 10_000,
-            limited_by: hawser_policy::LimitedBy::Nothing,
-            new_epoch: true,
-        },
+        &Loss::new(Time::ZERO, LossCause::Loss).with(|loss| {
+            loss.bytes = 10_000;
+            loss.packets = 10;
+            loss.largest_sent_at = Time::ZERO;
+            loss.largest_lost = 10;
+            loss.bytes_in_flight = 0;
+            loss.inflight_at_send = 20_000;
+            loss.lost_since_sent = 10_000;
+            loss.limited_by = hawser_policy::LimitedBy::Nothing;
+            loss.new_epoch = true;
+        }),
         &Siblings::NONE,
     );
     assert_eq!(controller.pacing_rate().map(|rate| rate.megabits_per_second()), Some(rate));
@@ -219,7 +207,7 @@ impl SendQueue for Queue {
 fn data_is_split_in_proportion_to_the_forecasts() {
     let mut scheduler = LeapScheduler::new(known(), LeapParameters::default());
     let mut paths = [path(0, 40, 100_000), path(1, 40, 100_000)];
-    let queue = QueueView { unsent: 1_000_000, ..QueueView::default() };
+    let queue = QueueView::default().with(|queue| queue.unsent = 1_000_000);
     for _ in 0..500 {
         let decision = scheduler.schedule(&view_at(Time::ZERO, &paths, queue), &mut Vec::new());
         let Decision::Send(assignment) = decision else { panic!("{decision:?}") };
@@ -244,26 +232,30 @@ fn data_is_split_in_proportion_to_the_forecasts() {
 fn what_was_lost_is_not_retransmitted_in_the_second_half_of_the_deadline() {
     let mut scheduler = LeapScheduler::new(known(), LeapParameters::default());
     let paths = [path(0, 40, 100_000), path(1, 40, 100_000)];
-    let segment = |stream, retransmission| Segment {
-        retransmission,
-        deadline: Some(Time::from_millis(1_000)),
-        reliability: Reliability::UntilDeadline,
-        ..Segment::plain(StreamId(stream), 0..BYTES)
+    let segment = |stream, retransmission| {
+        Segment::plain(StreamId(stream), 0..BYTES).with(|segment| {
+            segment.retransmission = retransmission;
+            segment.deadline = Some(Time::from_millis(1_000));
+            segment.reliability = Reliability::UntilDeadline;
+        })
     };
     let segments = Queue(vec![segment(3, true), segment(7, false)]);
     let mut ask = |milliseconds, segments: &Queue, queue| {
-        let view = SendView { now: Time::from_millis(milliseconds), paths: &paths, queue, segments };
+        let view = SendView::new(Time::from_millis(milliseconds), &paths, queue, segments);
         scheduler.schedule(&view, &mut Vec::new())
     };
-    let both = QueueView { unsent: BYTES, retransmit: BYTES, ..QueueView::default() };
+    let both = QueueView::default().with(|queue| {
+        queue.unsent = BYTES;
+        queue.retransmit = BYTES;
+    });
     assert_eq!(ask(900, &segments, both), Decision::Send(Assignment::next(PathId(0))));
     let new = Selection::Range { stream: StreamId(7), start: 0, end: BYTES };
-    let expected = Decision::Send(Assignment { selection: new, ..Assignment::next(PathId(0)) });
+    let expected = Decision::Send(Assignment::next(PathId(0)).with(|assignment| assignment.selection = new));
     assert_eq!(ask(930, &segments, both), expected);
-    let lost = QueueView { unsent: 0, ..both };
+    let lost = both.with(|queue| queue.unsent = 0);
     assert_eq!(ask(930, &Queue(vec![segment(3, true)]), lost), Decision::Wait(None));
     // Repair symbols come first, one by one.
-    let repair = QueueView { repair: 1_200, ..lost };
+    let repair = lost.with(|queue| queue.repair = 1_200);
     let Decision::Send(assignment) = ask(930, &segments, repair) else { panic!() };
     assert_eq!((assignment.selection, assignment.max_bytes), (Selection::Repair, 1_000));
 }
@@ -275,8 +267,11 @@ fn layers_are_protected_as_strongly_as_paths_lose() {
     let mut protection = LeapProtection::new(shared.clone(), LeapParameters::default());
     let paths = [path(0, 40, 100_000), path(1, 40, 100_000)];
     let mut ask = |kind| {
-        let segment = Segment { id: Some(1), kind, ..Segment::plain(StreamId(2), 0..8_320) };
-        let view = ProtectionView { now: Time::ZERO, path: PathId(0), paths: &paths, segment: &segment };
+        let segment = Segment::plain(StreamId(2), 0..8_320).with(|segment| {
+            segment.id = Some(1);
+            segment.kind = kind;
+        });
+        let view = ProtectionView::new(Time::ZERO, PathId(0), &paths, &segment);
         protection.protect(&view)
     };
     assert_eq!(ask(SegmentKind::DeltaFrame), None, "nothing is lost");

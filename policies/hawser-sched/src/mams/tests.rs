@@ -1,6 +1,6 @@
 use hawser_policy::{
-    Forecast, LimitedBy, LinkDirection, LinkId, LinkState, LinkUpdate, PacketSent, QueueView, Rate, Segment,
-    SendQueue, StreamId, StreamRange, Tag,
+    Forecast, LinkDirection, LinkId, LinkState, LinkUpdate, PacketSent, QueueView, Rate, Segment, SendQueue,
+    StreamId, StreamRange, Tag,
 };
 
 use super::*;
@@ -14,17 +14,19 @@ fn published() -> Mams {
 
 /// Windows of ten packets in slow start, of which `left` are free.
 fn slow_start(id: u32, rtt_ms: u64, left: u64) -> PathView {
-    PathView {
-        congestion_window: 10 * DATAGRAM,
-        bytes_in_flight: (10 - left) * DATAGRAM,
-        in_slow_start: true,
-        link: Some(LinkId(id)),
-        ..path(id, rtt_ms, 0)
-    }
+    path(id, rtt_ms, 0).with(|path| {
+        path.congestion_window = 10 * DATAGRAM;
+        path.bytes_in_flight = (10 - left) * DATAGRAM;
+        path.in_slow_start = true;
+        path.link = Some(LinkId(id));
+    })
 }
 
 fn ask(mams: &mut Mams, now: Time, paths: &[PathView], unsent: u64) -> Decision {
-    let queue = QueueView { unsent, connection_window_left: u64::MAX, ..QueueView::default() };
+    let queue = QueueView::default().with(|queue| {
+        queue.unsent = unsent;
+        queue.connection_window_left = u64::MAX;
+    });
     mams.schedule(&view_at(now, paths, queue), &mut Vec::new())
 }
 
@@ -43,25 +45,24 @@ fn sent(decision: Decision) -> (u32, u64, u64) {
 fn tell_sent(mams: &mut Mams, decision: Decision, bytes: u64) {
     let Decision::Send(assignment) = decision else { panic!("{decision:?}") };
     let ranges = [StreamRange { stream: StreamId(0), range: 0..bytes, copy: false }];
-    let packet = PacketSent {
-        now: Time::ZERO,
-        path: assignment.path,
-        packet_number: 0,
-        bytes,
-        bytes_in_flight: bytes,
-        tag: assignment.tag,
-        ranges: &ranges,
-        limited_by: LimitedBy::Nothing,
-    };
+    let packet = PacketSent::default().with(|sent| {
+        sent.now = Time::ZERO;
+        sent.path = assignment.path;
+        sent.packet_number = 0;
+        sent.bytes = bytes;
+        sent.bytes_in_flight = bytes;
+        sent.tag = assignment.tag;
+        sent.ranges = &ranges;
+    });
     mams.on_event(&Event::Sent(&packet), &mut Vec::new());
 }
 
 fn state(uplink: LinkDirection) -> LinkState {
-    LinkState { uplink, ..LinkState::default() }
+    LinkState::default().with(|state| state.uplink = uplink)
 }
 
 fn tell_link(mams: &mut Mams, now: Time, link: u32, state: &LinkState, forecasts: &[Forecast]) {
-    let update = LinkUpdate { now, link: LinkId(link), state, forecasts, metered: false };
+    let update = LinkUpdate::new(now, LinkId(link), state).with(|update| update.forecasts = forecasts);
     mams.on_event(&Event::Link(&update), &mut Vec::new());
 }
 
@@ -70,7 +71,7 @@ fn tell_link(mams: &mut Mams, now: Time, link: u32, state: &LinkState, forecasts
 #[test]
 fn a_plan_holds_while_its_packets_leave() {
     let mut mams = published();
-    let paths = [PathView { loss_ppm: 10_000, ..slow_start(1, 50, 10) }, slow_start(2, 150, 10)];
+    let paths = [slow_start(1, 50, 10).with(|path| path.loss_ppm = 10_000), slow_start(2, 150, 10)];
     let first = ask(&mut mams, Time::ZERO, &paths, 1_000_000);
     assert_eq!(sent(first), (1, 0, 28 * DATAGRAM));
     tell_sent(&mut mams, first, 10 * DATAGRAM);
@@ -112,7 +113,7 @@ fn a_path_that_is_not_needed_stays_idle() {
 #[test]
 fn what_is_in_flight_leaves_its_place_as_it_is_acknowledged() {
     let mut mams = Mams::new(MamsParameters { one_way: MamsOneWay::Half, ..MamsParameters::default() });
-    let fast = PathView { in_slow_start: false, ..slow_start(1, 50, 0) };
+    let fast = slow_start(1, 50, 0).with(|path| path.in_slow_start = false);
     let (path, skipped, _) = sent(ask(&mut mams, Time::ZERO, &[fast, slow_start(2, 150, 10)], 1_000_000));
     assert_eq!((path, skipped), (2, 10 * DATAGRAM));
 }
@@ -120,11 +121,11 @@ fn what_is_in_flight_leaves_its_place_as_it_is_acknowledged() {
 /// 10 packets of 1000 bytes in 50 ms are 1.6 Mbit/s. The link gives half of that, and none in the second round.
 #[test]
 fn the_capacity_of_a_link_bounds_what_is_expected() {
-    let rate =
-        |bits| LinkDirection { capacity: Some(Rate::from_bits_per_second(bits)), ..LinkDirection::default() };
+    let rate = |bits| {
+        LinkDirection::default().with(|direction| direction.capacity = Some(Rate::from_bits_per_second(bits)))
+    };
     let mut mams = published();
-    let forecast =
-        |ms, bits| Forecast { at: Time::from_millis(ms), state: state(rate(bits)), capacity_deviation: None };
+    let forecast = |ms, bits| Forecast::new(Time::from_millis(ms), state(rate(bits)));
     let forecasts = [forecast(40, 800_000), forecast(45, 0)];
     tell_link(&mut mams, Time::ZERO, 1, &state(rate(800_000)), &forecasts);
     let paths = [slow_start(1, 50, 0), slow_start(2, 150, 10)];
@@ -137,7 +138,7 @@ fn the_capacity_of_a_link_bounds_what_is_expected() {
 /// A forecast of loss takes the place of the measured rate: q = 10 * 0.9 + (0.9^10 * 20 + ...) = 18.2 instead of 30.
 #[test]
 fn a_forecast_of_loss_counts_more_than_what_was_measured() {
-    let lossy = state(LinkDirection { loss: Some(0.1), ..LinkDirection::default() });
+    let lossy = state(LinkDirection::default().with(|direction| direction.loss = Some(0.1)));
     let paths = [slow_start(1, 50, 0), slow_start(2, 150, 10)];
     for (loss_forecast, expected) in [(true, 18), (false, 30)] {
         let mut mams = Mams::new(MamsParameters { loss_forecast, ..published().parameters });
@@ -170,7 +171,7 @@ fn reports_of_the_peer_bound_a_path_until_they_are_old() {
     assert_eq!(skipped(&mut mams, 1_700), 30 * DATAGRAM, "the report is too old");
     tell_report(&mut mams, Time::from_secs(2), &report(1, 1 << 30));
     assert_eq!(skipped(&mut mams, 2_000), 30 * DATAGRAM);
-    let nonsense = Message { payload: vec![0; 3], ..report(1, 5_000) };
+    let nonsense = report(1, 5_000).with(|message| message.payload = vec![0; 3]);
     tell_report(&mut mams, Time::from_secs(2), &nonsense);
     assert_eq!(mams.reports_ignored(), 1);
 }
@@ -179,7 +180,10 @@ fn reports_of_the_peer_bound_a_path_until_they_are_old() {
 #[test]
 fn news_of_a_link_make_a_plan_void_if_they_matter() {
     let of = |bits| {
-        state(LinkDirection { capacity: Some(Rate::from_bits_per_second(bits)), ..LinkDirection::default() })
+        state(
+            LinkDirection::default()
+                .with(|direction| direction.capacity = Some(Rate::from_bits_per_second(bits))),
+        )
     };
     let mut mams = published();
     let paths = [slow_start(1, 50, 10), slow_start(2, 150, 10)];
@@ -222,20 +226,25 @@ fn a_cycle_ends_when_all_its_paths_have_answered() {
 /// What was lost is the head of line: it takes the path on which it arrives first, its next loss included.
 #[test]
 fn what_was_lost_goes_where_it_arrives_first() {
-    let queue = QueueView { retransmit: 5_000, unsent: 9_000, ..QueueView::default() };
+    let queue = QueueView::default().with(|queue| {
+        queue.retransmit = 5_000;
+        queue.unsent = 9_000;
+    });
     let retransmits =
         |paths: &[PathView]| published().schedule(&view_at(Time::ZERO, paths, queue), &mut Vec::new());
-    let on = |id: u32| Decision::Send(Assignment { max_bytes: 5_000, ..Assignment::next(PathId(id)) });
+    let on = |id: u32| {
+        Decision::Send(Assignment::next(PathId(id)).with(|assignment| assignment.max_bytes = 5_000))
+    };
     assert_eq!(retransmits(&[slow_start(1, 50, 10), slow_start(2, 80, 10)]), on(1));
     // 25 + 25 ms on the full one, 40 on the other.
     assert_eq!(retransmits(&[slow_start(1, 50, 0), slow_start(2, 80, 10)]), on(2));
     // 25 + 25 + 25 for half of a window, and 76.
     assert_eq!(retransmits(&[slow_start(1, 50, 0), slow_start(2, 152, 10)]), Decision::Wait(None));
     // Half of all packets are lost: 25 + 50 ms, and 40.
-    let lossy = PathView { loss_ppm: 500_000, ..slow_start(1, 50, 10) };
+    let lossy = slow_start(1, 50, 10).with(|path| path.loss_ppm = 500_000);
     assert_eq!(retransmits(&[lossy, slow_start(2, 80, 10)]), on(2));
     // Nobody waits for a path that has fallen silent.
-    let silent = PathView { oldest_in_flight: Some(Time::ZERO), ..slow_start(1, 50, 0) };
+    let silent = slow_start(1, 50, 0).with(|path| path.oldest_in_flight = Some(Time::ZERO));
     let view = [silent, slow_start(2, 150, 10)];
     let late = published().schedule(&view_at(Time::from_secs(1), &view, queue), &mut Vec::new());
     assert_eq!(late, on(2));
@@ -244,7 +253,10 @@ fn what_was_lost_goes_where_it_arrives_first() {
 /// A window's worth of losses needs another round trip on the fast path, while the slow one has room.
 #[test]
 fn many_losses_do_not_wait_for_a_full_path() {
-    let queue = QueueView { retransmit: 10_000, unsent: 9_000, ..QueueView::default() };
+    let queue = QueueView::default().with(|queue| {
+        queue.retransmit = 10_000;
+        queue.unsent = 9_000;
+    });
     let paths = [slow_start(1, 50, 0), slow_start(2, 152, 10)];
     let decision = published().schedule(&view_at(Time::ZERO, &paths, queue), &mut Vec::new());
     assert_eq!(sent(decision), (2, 0, 10_000));
@@ -258,7 +270,7 @@ struct OneStream {
 
 impl SendQueue for OneStream {
     fn segments(&self, visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {
-        let lost = Segment { retransmission: true, ..Segment::plain(StreamId(4), 0..self.lost) };
+        let lost = Segment::plain(StreamId(4), 0..self.lost).with(|segment| segment.retransmission = true);
         let unsent = Segment::plain(StreamId(4), 50_000..50_000 + self.unsent);
         if visit(&lost).is_continue() {
             let _ = visit(&unsent);
@@ -269,10 +281,13 @@ impl SendQueue for OneStream {
 /// While what was lost waits for the fast path, the slow one takes its part of the plan.
 #[test]
 fn new_data_does_not_wait_for_what_was_lost() {
-    let queue = QueueView { retransmit: 5_000, unsent: 900_000, ..QueueView::default() };
+    let queue = QueueView::default().with(|queue| {
+        queue.retransmit = 5_000;
+        queue.unsent = 900_000;
+    });
     let segments = OneStream { lost: 5_000, unsent: 900_000 };
     let paths = [slow_start(1, 50, 0), slow_start(2, 152, 10)];
-    let view = SendView { segments: &segments, ..view_at(Time::ZERO, &paths, queue) };
+    let view = view_at(Time::ZERO, &paths, queue).with(|view| view.segments = &segments);
     let Decision::Send(assignment) = published().schedule(&view, &mut Vec::new()) else { panic!("it waits") };
     let start = 50_000 + 30 * DATAGRAM;
     let range = Selection::Range { stream: StreamId(4), start, end: start + 10 * DATAGRAM };
@@ -282,7 +297,7 @@ fn new_data_does_not_wait_for_what_was_lost() {
 /// A source that says of all links that they are down may be wrong: the connection goes on.
 #[test]
 fn links_that_are_all_said_to_be_down_are_used_all_the_same() {
-    let down = LinkState { is_up: false, ..LinkState::default() };
+    let down = LinkState::default().with(|state| state.is_up = false);
     let mut mams = published();
     tell_link(&mut mams, Time::ZERO, 1, &down, &[]);
     let paths = [slow_start(1, 50, 10), slow_start(2, 150, 10)];

@@ -8,35 +8,30 @@ fn reporter() -> Reporter {
 
 /// What is reported after news of a link with this rate.
 fn reports(reporter: &mut Reporter, ms: u64, megabits: u64, forecast: u64) -> Vec<(PathId, Vec<u32>)> {
-    let state = |megabits| LinkState {
-        downlink: LinkDirection {
-            capacity: Some(Rate::from_megabits_per_second(megabits)),
-            ..LinkDirection::default()
-        },
-        ..LinkState::default()
+    let state = |megabits| {
+        LinkState::default().with(|state| {
+            state.downlink = LinkDirection::default()
+                .with(|direction| direction.capacity = Some(Rate::from_megabits_per_second(megabits)))
+        })
     };
     let now = Time::from_millis(ms);
-    let later =
-        Forecast { at: now + Duration::from_millis(500), state: state(forecast), capacity_deviation: None };
-    let update = LinkUpdate {
-        now,
-        link: LinkId(3),
-        state: &state(megabits),
-        forecasts: std::slice::from_ref(&later),
-        metered: false,
-    };
+    let later = Forecast::new(now + Duration::from_millis(500), state(forecast));
+    let present = state(megabits);
+    let update = LinkUpdate::new(now, LinkId(3), &present)
+        .with(|update| update.forecasts = std::slice::from_ref(&later));
     let mut commands = Commands::new();
     reporter.on_event(&Event::Link(&update), &mut commands);
     let rtt = Duration::from_millis(40);
-    let on = |id, link| PathView {
-        link: Some(LinkId(link)),
-        smoothed_rtt: rtt,
-        has_rtt_sample: true,
-        ..PathView::new(PathId(id))
+    let on = |id, link| {
+        PathView::new(PathId(id)).with(|path| {
+            path.link = Some(LinkId(link));
+            path.smoothed_rtt = rtt;
+            path.has_rtt_sample = true;
+        })
     };
-    let paths = [on(0, 2), on(1, 3), PathView { has_rtt_sample: false, ..on(2, 3) }];
+    let paths = [on(0, 2), on(1, 3), on(2, 3).with(|path| path.has_rtt_sample = false)];
     if reporter.next_timeout().is_some_and(|due| due <= now) {
-        let view = SendView { now, paths: &paths, queue: QueueView::default(), segments: &() };
+        let view = SendView::new(now, &paths, QueueView::default(), &());
         reporter.on_timeout(&view, &mut commands);
     }
     let read = |command: &Command| {

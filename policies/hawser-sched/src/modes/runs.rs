@@ -97,14 +97,13 @@ impl Runs {
 impl Run {
     /// As if nothing else were queued.
     pub(super) fn view<'a>(&self, view: &SendView<'a>) -> SendView<'a> {
-        let queue = QueueView {
-            retransmit: self.retransmit,
-            unsent: self.unsent,
-            datagrams: self.datagrams,
-            datagram_count: self.datagram_count,
-            ..view.queue
-        };
-        SendView { queue, ..*view }
+        let queue = view.queue.with(|queue| {
+            queue.retransmit = self.retransmit;
+            queue.unsent = self.unsent;
+            queue.datagrams = self.datagrams;
+            queue.datagram_count = self.datagram_count;
+        });
+        (*view).with(|view| view.queue = queue)
     }
 
     /// An assignment of bytes of the run as one of bytes of the queue; `None` if the bytes are not there.
@@ -117,12 +116,17 @@ impl Run {
         let whole = self.retransmit.saturating_add(self.unsent).saturating_add(self.datagrams);
         let max_bytes = assignment.max_bytes.min(whole.max(1));
         let skipped = match assignment.selection {
-            Selection::Next if is_head => return Some(Assignment { max_bytes, ..assignment }),
+            Selection::Next if is_head => {
+                return Some(assignment.with(|assignment| assignment.max_bytes = max_bytes));
+            }
             Selection::Skip(_) | Selection::Unsent(_) if is_head => {
-                return Some(Assignment { max_bytes, ..assignment });
+                return Some(assignment.with(|assignment| assignment.max_bytes = max_bytes));
             }
             Selection::Next if self.datagrams > 0 => {
-                return Some(Assignment { max_bytes, selection: Selection::Datagrams, ..assignment });
+                return Some(assignment.with(|assignment| {
+                    assignment.max_bytes = max_bytes;
+                    assignment.selection = Selection::Datagrams;
+                }));
             }
             Selection::Next => 0,
             Selection::Skip(bytes) | Selection::Unsent(bytes) => self.retransmit.saturating_add(bytes),
@@ -132,7 +136,10 @@ impl Run {
         let (stream, range) = locate(view, self.start.saturating_add(skipped))?;
         let end = range.end.min(range.start.saturating_add(max_bytes));
         let selection = Selection::Range { stream, start: range.start, end };
-        (range.start < end).then_some(Assignment { selection, max_bytes, ..assignment })
+        (range.start < end).then_some(assignment.with(|assignment| {
+            assignment.selection = selection;
+            assignment.max_bytes = max_bytes;
+        }))
     }
 }
 

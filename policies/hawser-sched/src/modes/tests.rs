@@ -18,7 +18,10 @@ impl SendQueue for Queue {
     fn segments(&self, visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {
         for (stream, (class, retransmission)) in (0..).map(|n| StreamId(4 * n)).zip(&self.0) {
             let plain = Segment::plain(stream, 500..500 + PIECE);
-            let segment = Segment { class: *class, retransmission: *retransmission, ..plain };
+            let segment = plain.with(|segment| {
+                segment.class = *class;
+                segment.retransmission = *retransmission;
+            });
             if visit(&segment).is_break() {
                 return;
             }
@@ -40,8 +43,11 @@ impl SendQueue for Copied {
 impl Queue {
     fn view<'a>(&'a self, paths: &'a [PathView]) -> SendView<'a> {
         let bytes = |again| PIECE * self.0.iter().filter(|(_, is_again)| *is_again == again).count() as u64;
-        let queue = QueueView { unsent: bytes(false), retransmit: bytes(true), ..QueueView::default() };
-        SendView { now: Time::ZERO, paths, queue, segments: self }
+        let queue = QueueView::default().with(|queue| {
+            queue.unsent = bytes(false);
+            queue.retransmit = bytes(true);
+        });
+        SendView::new(Time::ZERO, paths, queue, self)
     }
 }
 
@@ -62,8 +68,9 @@ fn ask(modes: &mut Modes, view: &SendView<'_>) -> Decision {
 #[test]
 fn the_application_changes_the_mode_of_a_connection_that_runs() {
     let paths = [path(1, 20, 100_000), path(2, 60, 100_000)];
-    let everywhere =
-        Decision::Send(Assignment { copies: PathMask::NONE.with(1), ..Assignment::next(PathId(1)) });
+    let everywhere = Decision::Send(
+        Assignment::next(PathId(1)).with(|assignment| assignment.copies = PathMask::NONE.with(1)),
+    );
     let mut modes = modes(Mode::Aggregate);
     assert_eq!(ask(&mut modes, &view(&paths, 500_000)), next(1));
     tell(&mut modes, MessageOrigin::Peer, &Mode::Redundant.for_connection());
@@ -86,16 +93,16 @@ fn a_class_does_not_wait_for_what_another_class_waits_for() {
     let mut modes = modes(Mode::Aggregate);
     tell(&mut modes, MessageOrigin::Application, &Mode::Redundant.for_class(7));
     let full = [path(1, 20, 0), path(2, 60, 100_000)];
-    let class = Decision::Send(Assignment {
-        selection: Selection::Range { stream: StreamId(52), start: 500, end: 500 + PIECE },
-        max_bytes: PIECE,
-        copies: PathMask::NONE.with(0),
-        ..Assignment::next(PathId(2))
-    });
+    let class = Decision::Send(Assignment::next(PathId(2)).with(|assignment| {
+        assignment.selection = Selection::Range { stream: StreamId(52), start: 500, end: 500 + PIECE };
+        assignment.max_bytes = PIECE;
+        assignment.copies = PathMask::NONE.with(0);
+    }));
     assert_eq!(ask(&mut modes, &queue.view(&full)), class);
     // With room on the fast path the head goes first, and no further than it reaches.
     let free = [path(1, 20, 100_000), path(2, 60, 100_000)];
-    let head = Decision::Send(Assignment { max_bytes: 13 * PIECE, ..Assignment::next(PathId(1)) });
+    let head =
+        Decision::Send(Assignment::next(PathId(1)).with(|assignment| assignment.max_bytes = 13 * PIECE));
     assert_eq!(ask(&mut modes, &queue.view(&free)), head);
     tell(&mut modes, MessageOrigin::Application, &Mode::forget_class(7));
     assert!(matches!(ask(&mut modes, &queue.view(&full)), Decision::Wait(_)));
@@ -107,8 +114,10 @@ fn a_lost_piece_goes_by_the_mode_of_its_class() {
     let queue = Queue(vec![(7, true), (0, false)]);
     let paths = [path(1, 20, 100_000), path(2, 60, 100_000)];
     let parameters = ModesParameters { class: Some((7, Mode::Redundant)), ..ModesParameters::default() };
-    let expected =
-        Assignment { max_bytes: PIECE, copies: PathMask::NONE.with(1), ..Assignment::next(PathId(1)) };
+    let expected = Assignment::next(PathId(1)).with(|assignment| {
+        assignment.max_bytes = PIECE;
+        assignment.copies = PathMask::NONE.with(1);
+    });
     assert_eq!(ask(&mut Modes::new(parameters), &queue.view(&paths)), Decision::Send(expected));
 }
 
@@ -118,12 +127,16 @@ fn low_latency_copies_messages_within_its_budget() {
     let mut paths = [path(1, 20, 100_000), path(2, 60, 100_000)];
     let copied = |bytes| {
         let copies = PathMask::NONE.with(1);
-        Decision::Send(Assignment { max_bytes: bytes, copies, ..Assignment::next(PathId(1)) })
+        Decision::Send(Assignment::next(PathId(1)).with(|assignment| {
+            assignment.max_bytes = bytes;
+            assignment.copies = copies;
+        }))
     };
     let parameters = ModesParameters { mode: Mode::LowLatency, budget: 0.5, ..ModesParameters::default() };
     let mut modes = Modes::new(parameters);
     let mut asked = |paths: &[PathView], unsent: u64, copied: u64| {
-        ask(&mut modes, &SendView { segments: &Copied(copied), ..view(paths, unsent) })
+        let queue = Copied(copied);
+        ask(&mut modes, &view(paths, unsent).with(|view| view.segments = &queue))
     };
     assert_eq!(asked(&paths, 200_000, 0), next(1));
     for _ in 0..9 {
@@ -165,7 +178,11 @@ fn low_latency_sends_what_is_new_before_copies() {
         ask(&mut modes(Mode::LowLatency), &view(&paths, unsent))
     };
     let send = |id, selection, max_bytes, copies| {
-        Decision::Send(Assignment { selection, max_bytes, copies, ..Assignment::next(PathId(id)) })
+        Decision::Send(Assignment::next(PathId(id)).with(|assignment| {
+            assignment.selection = selection;
+            assignment.max_bytes = max_bytes;
+            assignment.copies = copies;
+        }))
     };
     let on = |at| PathMask::NONE.with(at);
     assert_eq!(asked([50_000, 9_000], [50_000, 0], 30_000), send(1, Selection::Next, 30_000, on(1)));
@@ -186,12 +203,15 @@ fn low_latency_copies_to_a_path_that_is_silent() {
     let mut paths = [path(1, 20, 50_000), path(2, 60, 99_000)];
     paths[1].oldest_in_flight = Some(Time::ZERO);
     ask(&mut modes, &view(&paths, 0));
-    let queue = QueueView { unsent: 200, ..QueueView::default() };
+    let queue = QueueView::default().with(|queue| queue.unsent = 200);
     let decision = ask(&mut modes, &view_at(Time::from_millis(500), &paths, queue));
     let copies = PathMask::NONE.with(1);
     assert_eq!(
         decision,
-        Decision::Send(Assignment { max_bytes: 200, copies, ..Assignment::next(PathId(1)) })
+        Decision::Send(Assignment::next(PathId(1)).with(|assignment| {
+            assignment.max_bytes = 200;
+            assignment.copies = copies;
+        }))
     );
 }
 
@@ -203,7 +223,7 @@ fn backup_uses_one_path_until_it_falls_silent() {
     let mut commands = Commands::new();
     let full = [path(1, 20, 0), path(2, 60, 100_000)];
     let at = |millis| Time::ZERO + Duration::from_millis(millis);
-    let queue = QueueView { unsent: 500_000, ..QueueView::default() };
+    let queue = QueueView::default().with(|queue| queue.unsent = 500_000);
     let waits = modes.schedule(&view_at(at(0), &full, queue), &mut commands);
     assert!(matches!(waits, Decision::Wait(_)), "the other path stands by: {waits:?}");
     let mut silent = full;
@@ -215,7 +235,7 @@ fn backup_uses_one_path_until_it_falls_silent() {
     assert!(commands.is_empty());
     assert_eq!(modes.schedule(&view_at(at(150), &silent, queue), &mut commands), next(2));
     assert_eq!(commands, [Command::Reinject { from: PathId(1), to: PathId(2), max_bytes: 100_000 }]);
-    let well = [PathView { bytes_acked: 1_000, ..path(1, 20, 100_000) }, path(2, 60, 100_000)];
+    let well = [path(1, 20, 100_000).with(|path| path.bytes_acked = 1_000), path(2, 60, 100_000)];
     assert_eq!(modes.schedule(&view_at(at(200), &well, queue), &mut Commands::new()), next(2));
     let gone = [path(1, 20, 100_000)];
     assert_eq!(modes.schedule(&view_at(at(210), &gone, queue), &mut Commands::new()), next(1));

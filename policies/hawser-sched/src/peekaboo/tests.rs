@@ -3,14 +3,12 @@ use hawser_policy::{PacketReport, PathId, QueueView};
 use super::*;
 use crate::testing::{path, view_at};
 
-const QUEUE: QueueView = QueueView {
-    unsent: 1 << 30,
-    retransmit: 0,
-    datagrams: 0,
-    datagram_count: 0,
-    repair: 0,
-    connection_window_left: 1 << 30,
-};
+fn waiting() -> QueueView {
+    QueueView::default().with(|queue| {
+        queue.unsent = 1 << 30;
+        queue.connection_window_left = 1 << 30;
+    })
+}
 
 /// Asks every 10 ms while the fast path is full, until it has learned; `delay` is that of packets that leave while it sends or
 /// waits.
@@ -20,23 +18,22 @@ fn learn(peekaboo: &mut Peekaboo, delay: impl Fn(bool) -> Duration) -> Vec<bool>
     for number in 0..2_000 {
         let now = Time::from_millis(10 * number);
         paths[0].bytes_sent += 10_000;
-        let decision = peekaboo.schedule(&view_at(now, &paths, QUEUE), &mut Vec::new());
+        let decision = peekaboo.schedule(&view_at(now, &paths, waiting()), &mut Vec::new());
         if peekaboo.learner.deployment().is_some() {
             break;
         }
         let sends = matches!(decision, Decision::Send(_));
         decisions.push(sends);
-        let report = PacketReport {
-            now: now + delay(sends),
-            path: PathId(1),
-            packet_number: number,
-            bytes: 10_000,
-            sent_at: now,
-            bytes_in_flight_at_send: 0,
-            tag: Tag(peekaboo.learner.step()),
-            ranges: &[],
-            one_way_delay: None,
-        };
+        let report = PacketReport::default().with(|report| {
+            report.now = now + delay(sends);
+            report.path = PathId(1);
+            report.packet_number = number;
+            report.bytes = 10_000;
+            report.sent_at = now;
+            report.bytes_in_flight_at_send = 0;
+            report.tag = Tag(peekaboo.learner.step());
+            report.ranges = &[];
+        });
         peekaboo.on_event(&Event::Acked(&report), &mut Vec::new());
     }
     decisions
@@ -68,7 +65,7 @@ fn what_was_better_in_learning_is_followed() {
         let paths = [path(1, 20, 0), path(2, 100, 50_000)];
         let sends = (0..200)
             .filter(|_| {
-                let view = view_at(Time::from_secs(60), &paths, QUEUE);
+                let view = view_at(Time::from_secs(60), &paths, waiting());
                 matches!(peekaboo.schedule(&view, &mut Vec::new()), Decision::Send(_))
             })
             .count();
@@ -81,7 +78,7 @@ fn what_was_better_in_learning_is_followed() {
 #[test]
 fn circumstances_are_rates_of_both_paths() {
     let paths = [path(1, 20, 0), path(2, 100, 50_000)];
-    let queue = QueueView { connection_window_left: 50_000, ..QUEUE };
+    let queue = waiting().with(|queue| queue.connection_window_left = 50_000);
     let context = context(&view_at(Time::ZERO, &paths, queue), [&paths[0], &paths[1]]);
     assert_eq!(context, [5.0, 5.0, 10.0, 1.0, 0.5, 2.0]);
 }

@@ -208,6 +208,7 @@ fn number_of(point: AttachmentPoint) -> u64 {
     match point {
         AttachmentPoint::Cell(number) | AttachmentPoint::Satellite(number) => number,
         AttachmentPoint::AccessPoint([a, b, c, d, e, f]) => u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
+        _ => 0,
     }
 }
 
@@ -298,7 +299,9 @@ impl Agent for Receiver {
             }
             Event::Link(update) => self.on_link(update),
             // Known at once: the next observation of the link may come after the next slot.
-            Event::Attach { report: AttachReport { request, result: AttachResult::Attached }, .. } => {
+            Event::Attach {
+                report: AttachReport { request, result: AttachResult::Attached, .. }, ..
+            } => {
                 if let Some(link) = self.links.iter_mut().find(|link| link.id == request.link) {
                     link.current = Some(request.to);
                 }

@@ -133,13 +133,14 @@ impl ProtectionPolicy for Decided {
             QcMabFec::On => true,
             QcMabFec::Off => false,
         };
-        is_on.then(|| Protection {
-            code: ErasureCode::ReedSolomon,
-            source_symbols: BLOCK,
-            repair_symbols: (f64::from(BLOCK) * self.redundancy).round().max(1.0) as u16,
-            span: SPAN,
-            path: Some(view.path),
-            across_paths: false,
+        is_on.then(|| {
+            Protection::new(
+                ErasureCode::ReedSolomon,
+                BLOCK,
+                (f64::from(BLOCK) * self.redundancy).round().max(1.0) as u16,
+                SPAN,
+            )
+            .with(|protection| protection.path = Some(view.path))
         })
     }
 }

@@ -65,7 +65,15 @@ fn the_rate_of_a_burst_is_its_dispersion_and_losses_are_counted_before_repair() 
 fn packet(at: u64, packet_number: u64, gap: u64) -> PacketReceived {
     let now = Time::from_millis(at);
     let path = PathId(0);
-    PacketReceived { now, received_at: now, path, packet_number, bytes: 1_200, gap, congestion_marked: false }
+    PacketReceived::default().with(|packet| {
+        packet.now = now;
+        packet.received_at = now;
+        packet.path = path;
+        packet.packet_number = packet_number;
+        packet.bytes = 1_200;
+        packet.gap = gap;
+        packet.congestion_marked = false;
+    })
 }
 
 /// What the sender held down is a lower bound: the estimate rises with it and does not fall.
@@ -143,7 +151,7 @@ fn the_bandit_explores_as_ucb1_does() {
 }
 
 fn view<'a>(now: Time, paths: &'a [PathView]) -> SendView<'a> {
-    SendView { now, paths, queue: QueueView::default(), segments: &() }
+    SendView::new(now, paths, QueueView::default(), &())
 }
 
 /// A receiver with one WiFi link, two access points, of which the second makes every frame perfect if its path is protected.
@@ -154,19 +162,22 @@ fn the_receiver_learns_where_to_be_and_tells_the_sender() {
     let parameters =
         QcMabParameters { exploration: 0.5, attach_after: at_once, ..QcMabParameters::default() };
     let mut agent = receiver::Receiver::new(parameters, 7, Some(log.clone()));
-    let paths = [PathView { link: Some(LinkId(0)), ..PathView::new(PathId(0)) }];
+    let paths = [PathView::new(PathId(0)).with(|path| path.link = Some(LinkId(0)))];
     let access_point = |number: u8| AttachmentPoint::AccessPoint([2, 0, 0, 0, 0, number]);
     let (mut current, mut last, mut good) = (1, None, 0);
     for frame in 1..=200u64 {
         let now = Time::from_millis(150 * frame);
         let mut commands = Commands::new();
-        let signal = Signal { strength_dbm: Some(-60.0), snr_db: Some(30.0) };
-        let state = LinkState {
-            attached_to: Some(access_point(current)),
-            candidates: [1, 2].map(|number| LinkCandidate { point: access_point(number), signal }).to_vec(),
-            ..LinkState::default()
-        };
-        let update = LinkUpdate { now, link: LinkId(0), state: &state, forecasts: &[], metered: false };
+        let signal = Signal::default().with(|signal| {
+            signal.strength_dbm = Some(-60.0);
+            signal.snr_db = Some(30.0);
+        });
+        let state = LinkState::default().with(|state| {
+            state.attached_to = Some(access_point(current));
+            state.candidates =
+                [1, 2].map(|number| LinkCandidate { point: access_point(number), signal }).to_vec();
+        });
+        let update = LinkUpdate::new(now, LinkId(0), &state);
         agent.on_event(&Event::Link(&update), &mut commands);
         agent.on_event(&Event::Received(&packet(150 * frame - 50, frame, 0)), &mut commands);
         if let Some(PathDecision { id, fec, .. }) = last {
@@ -214,21 +225,23 @@ fn the_receiver_learns_where_to_be_and_tells_the_sender() {
 fn a_link_is_not_attached_where_it_was_attached_before() {
     let parameters = QcMabParameters { attach_after: Duration::ZERO, ..QcMabParameters::default() };
     let mut agent = receiver::Receiver::new(parameters, 7, None);
-    let paths = [PathView { link: Some(LinkId(0)), ..PathView::new(PathId(0)) }];
+    let paths = [PathView::new(PathId(0)).with(|path| path.link = Some(LinkId(0)))];
     let [weak, strong] = [1, 2].map(|number| AttachmentPoint::AccessPoint([2, 0, 0, 0, 0, number]));
-    let signal = |strength| Signal { strength_dbm: Some(strength), snr_db: Some(30.0) };
-    let candidates = [(weak, -95.0), (strong, -60.0)];
-    let state = LinkState {
-        attached_to: Some(weak),
-        candidates: candidates
-            .map(|(point, strength)| LinkCandidate { point, signal: signal(strength) })
-            .to_vec(),
-        ..LinkState::default()
+    let signal = |strength| {
+        Signal::default().with(|signal| {
+            signal.strength_dbm = Some(strength);
+            signal.snr_db = Some(30.0);
+        })
     };
+    let candidates = [(weak, -95.0), (strong, -60.0)];
+    let state = LinkState::default().with(|state| {
+        state.attached_to = Some(weak);
+        state.candidates =
+            candidates.map(|(point, strength)| LinkCandidate { point, signal: signal(strength) }).to_vec();
+    });
     let mut requests = 0;
     let mut commands = Commands::new();
-    let update =
-        LinkUpdate { now: Time::ZERO, link: LinkId(0), state: &state, forecasts: &[], metered: false };
+    let update = LinkUpdate::new(Time::ZERO, LinkId(0), &state);
     agent.on_event(&Event::Link(&update), &mut commands);
     for frame in 1..=10 {
         let now = Time::from_millis(150 * frame);
@@ -241,7 +254,7 @@ fn a_link_is_not_attached_where_it_was_attached_before() {
             let Command::Attach(request) = command else { continue };
             assert_eq!(request.to, strong);
             requests += 1;
-            let report = AttachReport { request, result: AttachResult::Attached };
+            let report = AttachReport::new(request, AttachResult::Attached);
             agent.on_event(&Event::Attach { now, report: &report }, &mut commands);
         }
     }
@@ -253,16 +266,23 @@ fn a_link_is_not_attached_where_it_was_attached_before() {
 fn a_link_that_is_down_for_a_moment_does_not_change_the_cell() {
     let log = QcMabLog::default();
     let mut agent = receiver::Receiver::new(QcMabParameters::default(), 7, Some(log.clone()));
-    let paths = [PathView { link: Some(LinkId(0)), ..PathView::new(PathId(0)) }];
+    let paths = [PathView::new(PathId(0)).with(|path| path.link = Some(LinkId(0)))];
     let mut commands = Commands::new();
     for slot in 0..4 {
         let now = Time::from_millis(150 * (slot + 1));
         let is_up = slot % 2 == 0;
         let rate = Rate::from_bits_per_second(if is_up { 12_000_000 } else { 0 });
         let loss = Some(f64::from(u8::from(!is_up)));
-        let downlink = LinkDirection { capacity: Some(rate), loss, delay: None };
-        let state = LinkState { is_up, downlink, ..LinkState::default() };
-        let update = LinkUpdate { now, link: LinkId(0), state: &state, forecasts: &[], metered: false };
+        let downlink = LinkDirection::default().with(|direction| {
+            direction.capacity = Some(rate);
+            direction.loss = loss;
+            direction.delay = None;
+        });
+        let state = LinkState::default().with(|state| {
+            state.is_up = is_up;
+            state.downlink = downlink;
+        });
+        let update = LinkUpdate::new(now, LinkId(0), &state);
         agent.on_event(&Event::Link(&update), &mut commands);
         // 9.6 Mbit/s.
         for index in 1..=20 {

@@ -268,14 +268,13 @@ impl Scheduler for RideScheduler {
         if view.queue.datagrams > 0
             && let Some(path) = fastest_sendable(view)
         {
-            return Decision::Send(Assignment {
-                selection: Selection::Datagrams,
-                ..Assignment::next(path.id)
-            });
+            return Decision::Send(
+                Assignment::next(path.id).with(|assignment| assignment.selection = Selection::Datagrams),
+            );
         }
         match self.look_through(view, commands) {
             Some(Ready { path, selection }) => {
-                Decision::Send(Assignment { selection, ..Assignment::next(path) })
+                Decision::Send(Assignment::next(path).with(|assignment| assignment.selection = selection))
             }
             None => Decision::Wait(view.preferred().filter_map(|path| path.next_release).min()),
         }

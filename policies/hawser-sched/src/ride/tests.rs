@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     Assignment, Command, Decision, Event, PacketReport, PathId, PathView, QueueView, Rate, Reliability,
-    Scheduler, Segment, Selection, SendQueue, SendView, StreamId, StreamRange, Tag, Time,
+    Scheduler, Segment, Selection, SendQueue, SendView, StreamId, StreamRange, Time,
 };
 use hawser_ride::{Agent, Config, Environment, PathView as RidePath, Purpose};
 use proptest::prelude::*;
@@ -23,12 +23,11 @@ fn stream(at: u64) -> StreamId {
 impl SendQueue for Queue {
     fn segments(&self, visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>) {
         for (at, bytes, deadline) in &self.0 {
-            let tile = Segment {
-                id: Some(*at),
-                deadline: Some(*deadline),
-                reliability: Reliability::UntilDeadline,
-                ..Segment::plain(stream(*at), 0..*bytes)
-            };
+            let tile = Segment::plain(stream(*at), 0..*bytes).with(|segment| {
+                segment.id = Some(*at);
+                segment.deadline = Some(*deadline);
+                segment.reliability = Reliability::UntilDeadline;
+            });
             if visit(&tile).is_break() {
                 return;
             }
@@ -43,23 +42,25 @@ impl Queue {
 
     fn view<'a>(&'a self, now: Time, paths: &'a [PathView]) -> SendView<'a> {
         let unsent = self.0.iter().map(|(_, bytes, _)| bytes).sum();
-        let queue = QueueView { unsent, connection_window_left: u64::MAX, ..QueueView::default() };
-        SendView { now, paths, queue, segments: self }
+        let queue = QueueView::default().with(|queue| {
+            queue.unsent = unsent;
+            queue.connection_window_left = u64::MAX;
+        });
+        SendView::new(now, paths, queue, self)
     }
 }
 
 /// A path with this rate and round-trip time, and a window of both.
 fn path(id: u32, megabits: u64, rtt_ms: u64) -> PathView {
     let rtt = Duration::from_millis(rtt_ms);
-    PathView {
-        congestion_window: megabits * 1_000 * rtt_ms / 8,
-        smoothed_rtt: rtt,
-        min_rtt: rtt,
-        has_rtt_sample: true,
-        delivery_rate: Some(Rate::from_megabits_per_second(megabits)),
-        max_datagram_size: 1_200,
-        ..PathView::new(PathId(id))
-    }
+    PathView::new(PathId(id)).with(|path| {
+        path.congestion_window = megabits * 1_000 * rtt_ms / 8;
+        path.smoothed_rtt = rtt;
+        path.min_rtt = rtt;
+        path.has_rtt_sample = true;
+        path.delivery_rate = Some(Rate::from_megabits_per_second(megabits));
+        path.max_datagram_size = 1_200;
+    })
 }
 
 fn wifi_and_lte() -> [PathView; 2] {
@@ -95,14 +96,13 @@ fn sends(decision: Decision) -> (PathId, StreamId) {
 fn connection(environment: &Environment) -> [(PathView, u64); 2] {
     environment.paths().map(|known| {
         let RidePath { window, queued, rate, rtt, base_rtt, loss } = known;
-        let view = PathView {
-            congestion_window: window as u64,
-            smoothed_rtt: Duration::from_secs_f64(rtt),
-            min_rtt: Duration::from_secs_f64(base_rtt),
-            delivery_rate: Some(Rate::from_bits_per_second(rate as u64)),
-            loss_ppm: (loss * 1e6) as u32,
-            ..path(0, 1, 1)
-        };
+        let view = path(0, 1, 1).with(|path| {
+            path.congestion_window = window as u64;
+            path.smoothed_rtt = Duration::from_secs_f64(rtt);
+            path.min_rtt = Duration::from_secs_f64(base_rtt);
+            path.delivery_rate = Some(Rate::from_bits_per_second(rate as u64));
+            path.loss_ppm = (loss * 1e6) as u32;
+        });
         // What was decided for the frame so far waits; headers are not yet on it.
         (view, (queued / hawser_ride::OVERHEAD) as u64)
     })
@@ -163,7 +163,7 @@ fn tiles_are_spread_over_both_paths_by_the_agent() {
     let (first, tile) = sends(decision);
     assert_eq!(scheduler.choice(tile, 0), Some(Choice::Path(first)));
     let full = paths.map(|path| match path.id == first {
-        true => PathView { bytes_in_flight: path.congestion_window, ..path },
+        true => path.with(|path| path.bytes_in_flight = path.congestion_window),
         false => path,
     });
     let (other, _) = sends(ask(&mut scheduler, &queue.view(at(1_001), &full)).0);
@@ -213,23 +213,21 @@ fn a_tile_leaves_a_path_that_carries_data_no_longer() {
     let (paths, queue) = (wifi_and_lte(), Queue::of(0..1, at(1_200)));
     assert_eq!(sends(ask(&mut scheduler, &queue.view(at(1_000), &paths)).0).0, PathId(1));
     let [wifi, lte] = paths;
-    let paths = [wifi, PathView { state: hawser_policy::PathState::Suspect, ..lte }];
+    let paths = [wifi, lte.with(|path| path.state = hawser_policy::PathState::Suspect)];
     assert_eq!(sends(ask(&mut scheduler, &queue.view(at(1_050), &paths)).0).0, PathId(0));
 }
 
 fn acked(scheduler: &mut RideScheduler, tile: u64, sent_at: Time, now: Time) {
     let ranges = [StreamRange { stream: stream(tile), range: 0..18_000, copy: false }];
-    let report = PacketReport {
-        now,
-        path: PathId(0),
-        packet_number: tile,
-        bytes: 18_000,
-        sent_at,
-        bytes_in_flight_at_send: 18_000,
-        tag: Tag(0),
-        ranges: &ranges,
-        one_way_delay: None,
-    };
+    let report = PacketReport::default().with(|report| {
+        report.now = now;
+        report.path = PathId(0);
+        report.packet_number = tile;
+        report.bytes = 18_000;
+        report.sent_at = sent_at;
+        report.bytes_in_flight_at_send = 18_000;
+        report.ranges = &ranges;
+    });
     scheduler.on_event(&Event::Acked(&report), &mut Vec::new());
 }
 

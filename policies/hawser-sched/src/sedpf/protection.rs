@@ -78,13 +78,14 @@ impl ProtectionPolicy for SedpfProtection {
         let windows = in_flight.div_ceil(packet * u64::from(spacing)).clamp(1, most.into()) as u16;
         let time = f64::from(spacing) * packet as f64 / together.max(1.0);
         let span = Duration::from_secs_f64(time.min(LONGEST.as_secs_f64())) * PATIENCE;
-        Some(Protection {
-            code: ErasureCode::RandomLinear,
-            source_symbols: spacing * windows,
-            repair_symbols: windows,
-            span: span.clamp(SHORTEST, LONGEST),
-            path: None,
-            across_paths: true,
-        })
+        Some(
+            Protection::new(
+                ErasureCode::RandomLinear,
+                spacing * windows,
+                windows,
+                span.clamp(SHORTEST, LONGEST),
+            )
+            .with(|protection| protection.across_paths = true),
+        )
     }
 }

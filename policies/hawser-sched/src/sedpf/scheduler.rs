@@ -113,7 +113,10 @@ impl SedpfScheduler {
             return best(&candidates, before).map_or(Decision::Wait(None), |at| {
                 let path = candidates[at].path;
                 let (selection, max_bytes) = (Selection::Repair, datagram(path));
-                Decision::Send(Assignment { selection, max_bytes, ..Assignment::next(path.id) })
+                Decision::Send(Assignment::next(path.id).with(|assignment| {
+                    assignment.selection = selection;
+                    assignment.max_bytes = max_bytes;
+                }))
             });
         }
         let (mut gap, mut release) = (0_u64, None);

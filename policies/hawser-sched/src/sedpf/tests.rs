@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     Assignment, Decision, Event, PathChange, PathId, PathView, PolicyKind, ProtectionPolicy, ProtectionView,
-    QueueView, Scheduler, Segment, Selection, StreamId, Time,
+    Scheduler, Segment, Selection, StreamId, Time,
 };
 
 use super::gaussian::Gaussian;
@@ -75,7 +75,7 @@ fn what_is_certain_stays_as_it_is() {
 }
 
 fn varying(id: u32, rtt_ms: u64, variance_ms: u64) -> PathView {
-    PathView { rtt_variance: Duration::from_millis(variance_ms), ..path(id, rtt_ms, 50_000) }
+    path(id, rtt_ms, 50_000).with(|path| path.rtt_variance = Duration::from_millis(variance_ms))
 }
 
 /// The first packet has nobody before it, so that the lower mean wins: 10.2 ms against 12.2. Then it counts what the path may do to
@@ -140,10 +140,13 @@ fn a_path_of_varying_delay_gets_later_bytes() {
 #[test]
 fn a_coded_packet_goes_where_it_is_expected_first() {
     let paths = [path(1, 20, 0), path(2, 60, 50_000), path(3, 40, 50_000)];
-    let queue = QueueView { repair: 1_200, ..view(&paths, 1_000_000).queue };
+    let queue = view(&paths, 1_000_000).queue.with(|queue| queue.repair = 1_200);
     let decision = SedpfScheduler::default().schedule(&view_at(Time::ZERO, &paths, queue), &mut Vec::new());
     let (selection, max_bytes) = (Selection::Repair, crate::testing::DATAGRAM);
-    let expected = Assignment { selection, max_bytes, ..Assignment::next(PathId(3)) };
+    let expected = Assignment::next(PathId(3)).with(|assignment| {
+        assignment.selection = selection;
+        assignment.max_bytes = max_bytes;
+    });
     assert_eq!(decision, Decision::Send(expected));
 }
 
@@ -171,7 +174,7 @@ fn the_code_goes_by_the_loss_of_all_paths_and_by_what_is_in_flight() {
     (paths[0].loss_ppm, paths[1].loss_ppm) = (20_000, 60_000);
     let segment = Segment::plain(StreamId(0), 0..1_000);
     let protect = |paths: &[PathView]| {
-        let view = ProtectionView { now: Time::ZERO, path: PathId(1), paths, segment: &segment };
+        let view = ProtectionView::new(Time::ZERO, PathId(1), paths, &segment);
         SedpfProtection::new(0.02).protect(&view).expect("everything is protected")
     };
     let all = protect(&paths);

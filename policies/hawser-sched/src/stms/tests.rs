@@ -10,11 +10,10 @@ fn decide(paths: &[PathView], unsent: u64) -> Decision {
 }
 
 fn skips(id: u32, gap: u64, unsent: u64) -> Decision {
-    Decision::Send(Assignment {
-        selection: Selection::Skip(gap),
-        max_bytes: unsent - gap,
-        ..Assignment::next(PathId(id))
-    })
+    Decision::Send(Assignment::next(PathId(id)).with(|assignment| {
+        assignment.selection = Selection::Skip(gap);
+        assignment.max_bytes = unsent - gap;
+    }))
 }
 
 /// 100 kB per 20 ms are 5 MB/s; 40 ms of lag are worth 200 kB.

@@ -52,15 +52,15 @@ impl Connection {
             && !outcome.duplicate
             && let SpaceId::Path(path) = space
         {
-            policies.on_packet_received(&PacketReceived {
-                now: arrival.now,
-                received_at: arrival.received_at,
-                path,
-                packet_number: number,
-                bytes: arrival.datagram_bytes as u64,
-                gap: number.saturating_sub(largest_before.map_or(0, |largest| largest + 1)),
-                congestion_marked: arrival.ecn == Some(crate::Ecn::Ce),
-            });
+            policies.on_packet_received(&PacketReceived::default().with(|packet| {
+                packet.now = arrival.now;
+                packet.received_at = arrival.received_at;
+                packet.path = path;
+                packet.packet_number = number;
+                packet.bytes = arrival.datagram_bytes as u64;
+                packet.gap = number.saturating_sub(largest_before.map_or(0, |largest| largest + 1));
+                packet.congestion_marked = arrival.ecn == Some(crate::Ecn::Ce);
+            }));
         }
         if let (Some(limits), SpaceId::Path(_)) = (self.extensions.receive_times.peer_limits(), space) {
             let micros = self.extensions.receive_times.micros_of(arrival.received_at);
@@ -75,15 +75,16 @@ impl Connection {
                     None => (outcome.out_of_order, arrival.ecn == Some(crate::Ecn::Ce)),
                     Some(requested) => received.news(number, &outcome, arrival.ecn, requested),
                 };
-                policies.decide_ack(&AckOpportunity {
-                    now: arrival.now,
-                    path,
-                    unacknowledged: received.unacknowledged(),
-                    out_of_order,
-                    congestion_marked,
-                    max_ack_delay,
-                    requested_threshold: requested.map(|requested| requested.ack_eliciting_threshold),
-                })
+                policies.decide_ack(&AckOpportunity::default().with(|opportunity| {
+                    opportunity.now = arrival.now;
+                    opportunity.path = path;
+                    opportunity.unacknowledged = received.unacknowledged();
+                    opportunity.out_of_order = out_of_order;
+                    opportunity.congestion_marked = congestion_marked;
+                    opportunity.max_ack_delay = max_ack_delay;
+                    opportunity.requested_threshold =
+                        requested.map(|requested| requested.ack_eliciting_threshold);
+                }))
             }
             // RFC 9000 section 13.2.1: Initial and Handshake packets at once.
             _ => AckDecision::Now,

@@ -50,6 +50,7 @@ use crate::endpoint::EndpointEvent;
 
 /// Why the congestion controller of a path could not be exchanged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SetControllerError {
     /// There is no such controller, or it does not take these parameters.
     #[error(transparent)]
@@ -64,7 +65,7 @@ impl Connection {
     pub(crate) fn new(init: ConnectionInit) -> Self {
         let (side, now, transport) = (init.side, init.now, init.transport.clone());
         let mut rng = ChaCha8Rng::from_seed(init.seed);
-        let set = transport.policies.build(&SetInit { side, seed: rng.next_u64(), now });
+        let set = transport.policies.build(&SetInit::new(side, rng.next_u64(), now));
         let policies = Policies::new(set, rng.next_u64());
         let path = handshake_path(&init, policies.controllers(), rng.next_u64());
         let ids = PathIds::new(side, transport.max_path_id, transport.max_concurrent_paths);
@@ -397,7 +398,7 @@ impl Connection {
     /// # Errors
     /// [`SendDatagramError`].
     pub fn send_datagram(&mut self, data: Bytes, path: Option<PathId>) -> Result<(), SendDatagramError> {
-        let info = DatagramInfo { path, ..DatagramInfo::default() };
+        let info = DatagramInfo::default().with(|info| info.path = path);
         self.queue_datagram(data, &info, WhenFull::Refuse)
     }
 
@@ -411,7 +412,7 @@ impl Connection {
         data: Bytes,
         path: Option<PathId>,
     ) -> Result<(), SendDatagramError> {
-        let info = DatagramInfo { path, ..DatagramInfo::default() };
+        let info = DatagramInfo::default().with(|info| info.path = path);
         self.queue_datagram(data, &info, WhenFull::DropOldest)
     }
 
@@ -536,7 +537,7 @@ impl Connection {
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
         let factory = registry.scheduler(spec)?;
-        let init = SchedulerInit { side: self.side, seed: self.next_random() };
+        let init = SchedulerInit::new(self.side, self.next_random());
         self.policies.set_scheduler(factory.build(&init));
         Ok(())
     }
@@ -586,7 +587,7 @@ impl Connection {
     /// Exchanges the whole policy set while the connection runs. Each path gets a controller of the new set, which takes
     /// over its estimates.
     pub fn set_policies(&mut self, now: Time, factory: &dyn PolicySetFactory) {
-        let init = SetInit { side: self.side, seed: self.next_random(), now };
+        let init = SetInit::new(self.side, self.next_random(), now);
         self.policies.replace(factory.build(&init));
         let ids: Vec<PathId> = self.paths.iter().map(|path| path.id).collect();
         let (policies, mut targets) = self.split_policies(now);

@@ -27,6 +27,7 @@ const RECEIVED_OVERHEAD: usize = size_of::<ReceivedDatagram>();
 
 /// A message that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReceivedDatagram {
     /// What it says.
     pub data: Bytes,
@@ -36,6 +37,7 @@ pub struct ReceivedDatagram {
 
 /// Why a datagram was not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SendDatagramError {
     /// The peer takes none.
     #[error("the peer does not accept datagrams")]
@@ -291,7 +293,12 @@ impl DatagramQueue {
         for message in &self.unbound.messages {
             let Outgoing { rank, class, deadline, ref data } = *message;
             let priority = rank.priority.0;
-            let datagram = QueuedDatagram { bytes: data.len() as u64, class, priority, deadline };
+            let datagram = QueuedDatagram::default().with(|datagram| {
+                datagram.bytes = data.len() as u64;
+                datagram.class = class;
+                datagram.priority = priority;
+                datagram.deadline = deadline;
+            });
             if visit(&datagram).is_break() {
                 return;
             }

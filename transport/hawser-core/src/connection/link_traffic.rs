@@ -45,7 +45,7 @@ impl LinkTrafficMeter {
             if bytes > 0 {
                 match traffic.iter_mut().find(|of| of.link == link) {
                     Some(known) => known.bytes = known.bytes.saturating_add(bytes),
-                    None => traffic.push(LinkTraffic { link, bytes }),
+                    None => traffic.push(LinkTraffic::new(link, bytes)),
                 }
             }
             true

@@ -28,6 +28,7 @@ const NO_PATH_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a path could not be opened, abandoned or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PathError {
     /// The peer does not speak multipath, or it was switched off.
     #[error("multipath was not negotiated with this peer")]

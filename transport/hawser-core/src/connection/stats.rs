@@ -8,6 +8,7 @@ use crate::FourTuple;
 
 /// Totals of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConnectionStats {
     /// UDP datagrams sent.
     pub datagrams_sent: u64,
@@ -96,6 +97,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 
 /// Counters of one path. They survive the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathStats {
     /// UDP datagrams sent.
     pub datagrams_sent: u64,
@@ -165,6 +167,7 @@ pub struct PathStats {
 
 /// A path as the application sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathInfo {
     /// Its id.
     pub id: PathId,

@@ -121,6 +121,7 @@ pub struct AcceptError {
 
 /// See [`AcceptError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AcceptErrorReason {
     /// The application took longer than [`Incoming::LIFETIME`] to decide.
     #[error("the incoming connection was not accepted in time")]

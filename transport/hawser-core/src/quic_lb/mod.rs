@@ -45,6 +45,7 @@ const MAX_SERVER_ID: usize = 15;
 
 /// Why a configuration cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum QuicLbError {
     /// There are seven configurations; the eighth codepoint marks ids that cannot be routed.
     #[error("config-id {0}: expected 0 to 6 (7 marks connection ids that no balancer can route)")]

@@ -30,7 +30,7 @@ pub(crate) use self::handle::Handle;
 pub use self::observer::{ConnectionObserver, ConnectionSample, ConnectionTotals, PathSample};
 pub use self::open_path::OpenPathError;
 pub(crate) use self::open_path::PathRequest;
-pub use self::path_events::PathEvents;
+pub use self::path_events::{PathEventError, PathEvents};
 pub(crate) use self::scheduler_requests::EndpointPolicies;
 pub use self::scheduler_requests::{MAX_SCHEDULER_REQUESTS, SchedulerAnswer, SchedulerRequestError};
 pub(crate) use self::shared::ConnectionShared;
@@ -698,6 +698,7 @@ impl Connection {
 
 /// Why a datagram was not sent.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DatagramError {
     /// It is not possible at all.
     #[error(transparent)]

@@ -19,6 +19,7 @@ pub struct ConnectionObserver(pub(crate) Arc<ConnectionShared>);
 
 /// A connection at one moment.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ConnectionSample {
     /// When, in the time of the endpoint.
     pub now: Time,
@@ -56,6 +57,7 @@ pub struct ConnectionSample {
 
 /// Sums over connections and all of their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConnectionTotals {
     /// How many.
     pub connections: u64,
@@ -151,6 +153,7 @@ impl ConnectionSample {
 
 /// A path at one moment.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PathSample {
     /// Id, addresses, state, link.
     pub info: PathInfo,

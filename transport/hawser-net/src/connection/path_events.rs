@@ -9,6 +9,18 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 /// Events kept for a subscriber that is slow to read them.
 const KEPT: usize = 64;
 
+/// Why a subscriber received no event of paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PathEventError {
+    /// The subscriber was more than 64 events behind, and this many are lost. The next call returns the oldest that is left.
+    #[error("{0} events of paths were missed")]
+    Missed(u64),
+    /// The connection has ended, and all events before its end were received.
+    #[error("the connection has ended")]
+    Ended,
+}
+
 /// What happens to paths and links, from [`Connection::path_events`](super::Connection::path_events).
 #[derive(Debug)]
 pub struct PathEvents {
@@ -21,23 +33,31 @@ impl PathEvents {
     /// Waits for the next event.
     ///
     /// # Errors
-    /// `Lagged` with the number of events that were missed, if this reader is more than 64 events behind; `Closed` when the
-    /// connection has ended and all was told.
-    pub async fn recv(&mut self) -> Result<PathEvent, RecvError> {
+    /// [`Missed`](PathEventError::Missed) if this reader is more than 64 events behind, [`Ended`](PathEventError::Ended) after the
+    /// last event of the connection.
+    pub async fn recv(&mut self) -> Result<PathEvent, PathEventError> {
         match self.open.next() {
             Some(path) => Ok(PathEvent::Established(path)),
-            None => self.news.recv().await,
+            None => self.news.recv().await.map_err(|error| match error {
+                RecvError::Lagged(missed) => PathEventError::Missed(missed),
+                RecvError::Closed => PathEventError::Ended,
+            }),
         }
     }
 
-    /// The next event, if there is one.
+    /// Returns the next event, or `None` if none waits.
     ///
     /// # Errors
-    /// As [`recv`](PathEvents::recv); `Empty` if none waits.
-    pub fn try_recv(&mut self) -> Result<PathEvent, TryRecvError> {
-        match self.open.next() {
-            Some(path) => Ok(PathEvent::Established(path)),
-            None => self.news.try_recv(),
+    /// As [`recv`](PathEvents::recv).
+    pub fn try_recv(&mut self) -> Result<Option<PathEvent>, PathEventError> {
+        if let Some(path) = self.open.next() {
+            return Ok(Some(PathEvent::Established(path)));
+        }
+        match self.news.try_recv() {
+            Ok(event) => Ok(Some(event)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Lagged(missed)) => Err(PathEventError::Missed(missed)),
+            Err(TryRecvError::Closed) => Err(PathEventError::Ended),
         }
     }
 }

@@ -24,6 +24,7 @@ pub enum SchedulerAnswer {
 
 /// Why a request for a scheduler got no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SchedulerRequestError {
     /// The peer knows no such requests.
     #[error("the peer knows no requests for schedulers")]

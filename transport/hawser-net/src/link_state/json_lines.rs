@@ -122,7 +122,7 @@ impl LinkObserver for LinkStateFile {
         self.refresh(now);
         let forecasts = &self.record(link)?.forecasts;
         let known = forecasts.iter().rev().find(|forecast| forecast.at <= at && now < forecast.at)?;
-        Some(Forecast { at, ..known.clone() })
+        Some(known.clone().with(|forecast| forecast.at = at))
     }
 
     /// Those of the source, whatever times they are for.

@@ -46,13 +46,10 @@ impl LinkNews {
 
     /// As policies are told.
     pub(crate) fn update(&self, now: Time) -> LinkUpdate<'_> {
-        LinkUpdate {
-            now,
-            link: self.link,
-            state: &self.state,
-            forecasts: &self.forecasts,
-            metered: self.metered,
-        }
+        LinkUpdate::new(now, self.link, &self.state).with(|update| {
+            update.forecasts = &self.forecasts;
+            update.metered = self.metered;
+        })
     }
 }
 

@@ -164,17 +164,16 @@ impl Record {
         };
         // Times in the line count from when it was written.
         let after = |duration: Duration| reading.now + duration.saturating_sub(age);
-        let state = LinkState {
-            is_up: line.up,
-            uplink: line.uplink.read()?,
-            downlink: line.downlink.read()?,
-            signal: line.signal.read()?,
-            attached_to: line.attached_to.map(PointText::read).transpose()?,
-            channel: line.channel,
-            hand_over: line.hand_over.map(|text| text.read(after)).transpose()?,
-            candidates: line.candidates.into_iter().map(CandidateText::read).collect::<Result<_, _>>()?,
-            position: line.position,
-        };
+        let mut state = LinkState::default();
+        state.is_up = line.up;
+        state.uplink = line.uplink.read()?;
+        state.downlink = line.downlink.read()?;
+        state.signal = line.signal.read()?;
+        state.attached_to = line.attached_to.map(PointText::read).transpose()?;
+        state.channel = line.channel;
+        state.hand_over = line.hand_over.map(|text| text.read(after)).transpose()?;
+        state.candidates = line.candidates.into_iter().map(CandidateText::read).collect::<Result<_, _>>()?;
+        state.position = line.position;
         let forecasts = line.forecasts.into_iter().map(|text| text.read(after));
         let mut forecasts = forecasts.collect::<Result<Vec<_>, _>>()?;
         forecasts.sort_by_key(|forecast| forecast.at);
@@ -189,21 +188,21 @@ impl DirectionText {
             let bps = within("bps", bps, 0.0, 1e15, "0 to 10^15 bit/s")?;
             Ok::<_, LineError>(Rate::from_bits_per_second(bps as u64))
         };
-        Ok(LinkDirection {
-            capacity: self.bps.map(rate).transpose()?,
-            loss: self.loss.map(|loss| within("loss", loss, 0.0, 1.0, "0 to 1")).transpose()?,
-            delay: self.delay_ms.map(|delay| millis("delay_ms", delay)).transpose()?,
-        })
+        let mut direction = LinkDirection::default();
+        direction.capacity = self.bps.map(rate).transpose()?;
+        direction.loss = self.loss.map(|loss| within("loss", loss, 0.0, 1.0, "0 to 1")).transpose()?;
+        direction.delay = self.delay_ms.map(|delay| millis("delay_ms", delay)).transpose()?;
+        Ok(direction)
     }
 }
 
 impl SignalText {
     fn read(self) -> Result<Signal, LineError> {
         let decibels = |field| move |value| within(field, value, -300.0, 300.0, "-300 to 300");
-        Ok(Signal {
-            strength_dbm: self.dbm.map(decibels("dbm")).transpose()?,
-            snr_db: self.snr_db.map(decibels("snr_db")).transpose()?,
-        })
+        let mut signal = Signal::default();
+        signal.strength_dbm = self.dbm.map(decibels("dbm")).transpose()?;
+        signal.snr_db = self.snr_db.map(decibels("snr_db")).transpose()?;
+        Ok(signal)
     }
 }
 
@@ -223,11 +222,10 @@ impl PointText {
 impl HandOverText {
     fn read(self, after: impl Fn(Duration) -> Time) -> Result<HandOver, LineError> {
         let interruption = self.interruption_ms.map(|length| millis("interruption_ms", length));
-        Ok(HandOver {
-            at: after(millis("in_ms", self.in_ms)?),
-            to: self.to.map(PointText::read).transpose()?,
-            interruption: interruption.transpose()?,
-        })
+        let mut hand_over = HandOver::new(after(millis("in_ms", self.in_ms)?));
+        hand_over.to = self.to.map(PointText::read).transpose()?;
+        hand_over.interruption = interruption.transpose()?;
+        Ok(hand_over)
     }
 }
 
@@ -239,20 +237,17 @@ impl CandidateText {
 
 impl ForecastText {
     fn read(self, after: impl Fn(Duration) -> Time) -> Result<Forecast, LineError> {
-        let deviation = self.deviation_bps;
-        Ok(Forecast {
-            at: after(millis("in_ms", self.in_ms)?),
-            state: LinkState {
-                is_up: self.up,
-                uplink: self.uplink.read()?,
-                downlink: self.downlink.read()?,
-                attached_to: self.attached_to.map(PointText::read).transpose()?,
-                ..LinkState::default()
-            },
-            capacity_deviation: deviation
-                .map(|bps| within("deviation_bps", bps, 0.0, 1e15, "0 to 10^15 bit/s"))
-                .transpose()?,
-        })
+        let deviation = self
+            .deviation_bps
+            .map(|bps| within("deviation_bps", bps, 0.0, 1e15, "0 to 10^15 bit/s"))
+            .transpose()?;
+        let mut state = LinkState::default();
+        state.is_up = self.up;
+        state.uplink = self.uplink.read()?;
+        state.downlink = self.downlink.read()?;
+        state.attached_to = self.attached_to.map(PointText::read).transpose()?;
+        let forecast = Forecast::new(after(millis("in_ms", self.in_ms)?), state);
+        Ok(forecast.with(|forecast| forecast.capacity_deviation = deviation))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use hawser_policy::{AttachmentPoint, HandOver, LinkKind, PathStatus, Rate};
+use hawser_policy::{AttachmentPoint, HandOver, Rate};
 use nix::sys::stat::Mode;
 
 use super::*;
@@ -14,14 +14,7 @@ use super::*;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn link(id: u32, name: &str, address: &str) -> LinkInfo {
-    LinkInfo {
-        id: LinkId(id),
-        name: name.to_owned(),
-        addresses: vec![address.parse::<IpAddr>().unwrap()],
-        kind: LinkKind::Unknown,
-        preference: PathStatus::Available,
-        metered: false,
-    }
+    LinkInfo::new(LinkId(id), name.to_owned(), vec![address.parse::<IpAddr>().unwrap()])
 }
 
 fn links() -> Vec<LinkInfo> {
@@ -272,7 +265,7 @@ impl LinkObserver for Scripted {
 fn connections_hear_of_what_changed_and_once_of_what_is_not_known_any_more() {
     let script = Scripted::default();
     let mut observer = Observer::new(script.clone());
-    let down = LinkState { is_up: false, ..LinkState::default() };
+    let down = LinkState::default().with(|state| state.is_up = false);
     assert_eq!(observer.ask(at(0), links()), []);
     script.say(vec![(LinkId(1), down.clone()), (LinkId(7), down.clone())]);
     let news = observer.ask(at(100), links());

@@ -25,6 +25,7 @@ pub struct RecvStream {
 
 /// Why a read failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The peer gave the stream up.
     #[error("the peer reset the stream: code {0}")]
@@ -48,6 +49,7 @@ pub enum ReadError {
 
 /// Why a buffer could not be filled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadExactError {
     /// The stream ended early.
     #[error("the stream ended after {got} of {wanted} bytes")]
@@ -64,6 +66,7 @@ pub enum ReadExactError {
 
 /// Why a stream could not be read to its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadToEndError {
     /// It is longer than the caller wants.
     #[error("the stream is longer than {limit} bytes")]

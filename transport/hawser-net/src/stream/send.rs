@@ -28,6 +28,7 @@ pub struct SendStream {
 
 /// Why a write failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WriteError {
     /// The peer no longer wants the stream.
     #[error("the peer stopped reading the stream: code {0}")]

@@ -239,7 +239,8 @@ impl Driver {
     fn apply_attach_reports(&mut self, state: &mut WorkerState, now: Time) {
         let new = self.worker.mailbox.take_attach_reports();
         state.attach_reports.extend(new.into_iter().map(|report| (now + ATTACH_DELAY, report)));
-        while let Some((_, report)) = state.attach_reports.pop_front_if(|(at, _)| *at <= now) {
+        while let Some((_, report)) = state.attach_reports.front().copied().filter(|(at, _)| *at <= now) {
+            state.attach_reports.pop_front();
             self.tell_clients(state, |connection| connection.on_attach_report(&report, now));
         }
         if let Some((at, _)) = state.attach_reports.front() {

@@ -273,7 +273,10 @@ impl Worker {
         let remembered =
             remembered.and_then(|sessions| sessions.application_state(core_config.first_version));
         let (handle, core) = state.core.connect_over(now, core_config, tuple, link, name)?;
-        let init = PathManagerInit { local: tuple.local, remote: tuple.remote, other_remote, link };
+        let init = PathManagerInit::new(tuple.local, tuple.remote).with(|init| {
+            init.other_remote = other_remote;
+            init.link = link;
+        });
         let mut connection = ConnectionState::new(core, self.policies.clone());
         (connection.sessions, connection.remembered) = (sessions, remembered);
         connection.remotes = init.remotes().map(|remote| remote.ip()).collect();

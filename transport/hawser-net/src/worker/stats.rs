@@ -2,6 +2,7 @@ use std::time::Instant;
 
 /// Counters of one worker of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorkerStats {
     /// Connections that it drives now, those that are closing included.
     pub connections: usize,

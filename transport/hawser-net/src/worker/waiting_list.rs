@@ -12,7 +12,9 @@ pub(super) struct WaitingList(VecDeque<Incoming>);
 impl WaitingList {
     /// Adds one that `core` has just reported.
     pub(super) fn push(&mut self, core: &Endpoint, incoming: Incoming) {
-        while self.0.pop_front_if(|first| !core.is_pending(first)).is_some() {}
+        while self.0.front().is_some_and(|first| !core.is_pending(first)) {
+            self.0.pop_front();
+        }
         self.0.push_back(incoming);
     }
 

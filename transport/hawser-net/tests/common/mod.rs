@@ -56,7 +56,7 @@ pub(crate) fn links(addresses: &[&str]) -> Links {
 }
 
 pub(crate) fn links_with_backup(regular: &str, backup: &str) -> Links {
-    let spec = |text: &str, status| PathSpec { selector: text.parse().unwrap(), status };
+    let spec = |text: &str, status| PathSpec::new(text.parse().unwrap(), status);
     Links::Only(vec![spec(regular, PathStatus::Available), spec(backup, PathStatus::Backup)])
 }
 

@@ -128,7 +128,7 @@ impl PathManager for Capped {
         paths: &[PathView],
         actions: &mut Vec<PathAction>,
     ) {
-        for LinkTraffic { link, bytes } in traffic {
+        for LinkTraffic { link, bytes, .. } in traffic {
             if let Some(entry) = self.links.get(link).map(|link| link.entry) {
                 self.caps.count(entry, now, *bytes, round_trip(*link, paths));
             }

@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
 use hawser_policy::{
-    LinkId, LinkKind, LinkTraffic, PathAction, PathEvent, PathId, PathManager, PathManagerInit, PathState,
-    PathStatus, PathView,
+    LinkId, LinkTraffic, PathAction, PathEvent, PathId, PathManager, PathManagerInit, PathState, PathView,
 };
 use proptest::prelude::*;
 
@@ -19,29 +18,21 @@ fn caps(of: &[(&str, &str)]) -> Arc<CostCaps> {
 }
 
 fn link(id: u32) -> LinkInfo {
-    LinkInfo {
-        id: LinkId(id),
-        name: format!("link{id}"),
-        addresses: vec![format!("192.0.2.{id}").parse().unwrap()],
-        kind: LinkKind::Unknown,
-        preference: PathStatus::Available,
-        metered: false,
-    }
+    LinkInfo::new(LinkId(id), format!("link{id}"), vec![format!("192.0.2.{id}").parse().unwrap()])
 }
 
 fn path(id: u32, link: u32) -> PathView {
-    PathView { link: Some(LinkId(link)), state: PathState::Active, ..PathView::new(PathId(id)) }
+    PathView::new(PathId(id)).with(|path| {
+        path.link = Some(LinkId(link));
+        path.state = PathState::Active;
+    })
 }
 
 /// A connection whose handshake ran over link 0, with link 1 up as well; what its manager wants first.
 fn connection(caps: &Arc<CostCaps>) -> (Capped, Vec<PathAction>) {
     let remote = "203.0.113.1:443".parse().unwrap();
-    let init = PathManagerInit {
-        local: "192.0.2.0:5000".parse().unwrap(),
-        remote,
-        other_remote: None,
-        link: Some(LinkId(0)),
-    };
+    let init = PathManagerInit::new("192.0.2.0:5000".parse().unwrap(), remote)
+        .with(|init| init.link = Some(LinkId(0)));
     let mut manager = Capped::new(Box::new(FullMesh::new(&init)), caps.clone());
     let mut actions = Vec::new();
     for event in [PathEvent::LinkUp(link(0)), PathEvent::LinkUp(link(1)), PathEvent::MultipathReady] {
@@ -52,7 +43,7 @@ fn connection(caps: &Arc<CostCaps>) -> (Capped, Vec<PathAction>) {
 
 fn carry(manager: &mut Capped, now: Time, link: u32, bytes: u64, paths: &[PathView]) -> Vec<PathAction> {
     let mut actions = Vec::new();
-    manager.on_traffic(now, &[LinkTraffic { link: LinkId(link), bytes }], paths, &mut actions);
+    manager.on_traffic(now, &[LinkTraffic::new(LinkId(link), bytes)], paths, &mut actions);
     actions
 }
 

@@ -1,5 +1,3 @@
-use hawser_policy::LinkKind;
-
 use super::*;
 
 fn at(millis: u64) -> Time {
@@ -7,28 +5,20 @@ fn at(millis: u64) -> Time {
 }
 
 fn link(id: u32, address: &str) -> LinkInfo {
-    LinkInfo {
-        id: LinkId(id),
-        name: format!("link{id}"),
-        addresses: vec![address.parse().unwrap()],
-        kind: LinkKind::Unknown,
-        preference: PathStatus::Available,
-        metered: false,
-    }
+    LinkInfo::new(LinkId(id), format!("link{id}"), vec![address.parse().unwrap()])
 }
 
 fn path(id: u32, link: u32, state: PathState) -> PathView {
-    PathView { link: Some(LinkId(link)), state, ..PathView::new(PathId(id)) }
+    PathView::new(PathId(id)).with(|path| {
+        path.link = Some(LinkId(link));
+        path.state = state;
+    })
 }
 
 /// A manager whose handshake ran on link 0, with links 0 and 1 up.
 fn two_links() -> FullMesh {
-    let init = PathManagerInit {
-        local: "192.0.2.1:5000".parse().unwrap(),
-        remote: "203.0.113.1:443".parse().unwrap(),
-        other_remote: None,
-        link: Some(LinkId(0)),
-    };
+    let init = PathManagerInit::new("192.0.2.1:5000".parse().unwrap(), "203.0.113.1:443".parse().unwrap())
+        .with(|init| init.link = Some(LinkId(0)));
     let mut manager = FullMesh::new(&init);
     let mut actions = Vec::new();
     let paths = [path(0, 0, PathState::Active)];
@@ -145,12 +135,11 @@ const OVER_IPV6: &str = "[2001:db8:f::1]:443";
 
 /// A manager whose handshake ran over IPv4 on link 0, and whose server is reached over IPv6 as well.
 fn both_families(other: &LinkInfo) -> (FullMesh, Vec<PathAction>) {
-    let init = PathManagerInit {
-        local: "192.0.2.1:5000".parse().unwrap(),
-        remote: "203.0.113.1:443".parse().unwrap(),
-        other_remote: Some(OVER_IPV6.parse().unwrap()),
-        link: Some(LinkId(0)),
-    };
+    let init = PathManagerInit::new("192.0.2.1:5000".parse().unwrap(), "203.0.113.1:443".parse().unwrap())
+        .with(|init| {
+            init.other_remote = Some(OVER_IPV6.parse().unwrap());
+            init.link = Some(LinkId(0));
+        });
     let mut manager = FullMesh::new(&init);
     let paths = [path(0, 0, PathState::Active)];
     for info in [&link(0, "192.0.2.1"), other] {

@@ -14,8 +14,11 @@ fn the_payload_is_as_documented() {
     let message = notice.message(PathId(3));
     assert_eq!((message.path, message.delivery), (Some(PathId(3)), MessageDelivery::WithAcks));
     assert_eq!(HandOverNotice::read(&message), Some((PathId(3), notice)));
-    assert_eq!(HandOverNotice::read(&Message { feature: FeatureId::LOSS_RATE, ..message.clone() }), None);
-    assert_eq!(HandOverNotice::read(&Message { path: None, ..message }), None);
+    assert_eq!(
+        HandOverNotice::read(&message.clone().with(|message| message.feature = FeatureId::LOSS_RATE)),
+        None
+    );
+    assert_eq!(HandOverNotice::read(&message.with(|message| message.path = None)), None);
 }
 
 proptest! {
@@ -30,19 +33,22 @@ proptest! {
 /// Tells the reporter of a link at a time, and returns the notices that it sends.
 fn told(reporter: &mut HandOverReporter, now: u64, at: Option<u64>) -> Vec<(PathId, HandOverNotice)> {
     let now = Time::from_millis(now);
-    let next = at.map(|at| HandOver { at: Time::from_millis(at), to: None, interruption: Some(MILLISECOND) });
-    let state = LinkState { hand_over: next, ..LinkState::default() };
-    let update = LinkUpdate { now, link: LinkId(7), state: &state, forecasts: &[], metered: false };
+    let next = at.map(|at| {
+        HandOver::new(Time::from_millis(at)).with(|hand_over| hand_over.interruption = Some(MILLISECOND))
+    });
+    let state = LinkState::default().with(|state| state.hand_over = next);
+    let update = LinkUpdate::new(now, LinkId(7), &state);
     let mut commands = Vec::new();
     reporter.on_event(&Event::Link(&update), &mut commands);
     if reporter.next_timeout().is_some_and(|at| at <= now) {
-        let of = |id, link| PathView {
-            link: Some(LinkId(link)),
-            has_rtt_sample: true,
-            ..PathView::new(PathId(id))
+        let of = |id, link| {
+            PathView::new(PathId(id)).with(|path| {
+                path.link = Some(LinkId(link));
+                path.has_rtt_sample = true;
+            })
         };
         let paths = [of(0, 6), of(1, 7), of(2, 7)];
-        let view = SendView { now, paths: &paths, queue: QueueView::default(), segments: &() };
+        let view = SendView::new(now, &paths, QueueView::default(), &());
         reporter.on_timeout(&view, &mut commands);
     }
     let read = |command| match command {

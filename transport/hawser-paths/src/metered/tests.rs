@@ -10,8 +10,11 @@ fn the_payload_is_as_documented() {
     assert_eq!(message.payload, [1]);
     assert_eq!(MeteredNotice(false).message(PathId(3)).payload, [0]);
     assert_eq!(MeteredNotice::read(&message), Some((PathId(3), MeteredNotice(true))));
-    assert_eq!(MeteredNotice::read(&Message { feature: FeatureId::LOSS_RATE, ..message.clone() }), None);
-    assert_eq!(MeteredNotice::read(&Message { path: None, ..message }), None);
+    assert_eq!(
+        MeteredNotice::read(&message.clone().with(|message| message.feature = FeatureId::LOSS_RATE)),
+        None
+    );
+    assert_eq!(MeteredNotice::read(&message.with(|message| message.path = None)), None);
 }
 
 proptest! {
@@ -26,24 +29,22 @@ proptest! {
 
 fn update(reporter: &mut MeteredReporter, link: u32, metered: bool) {
     let state = LinkState::default();
-    let update = LinkUpdate { now: Time::ZERO, link: LinkId(link), state: &state, forecasts: &[], metered };
+    let update = LinkUpdate::new(Time::ZERO, LinkId(link), &state).with(|update| update.metered = metered);
     reporter.on_event(&Event::Link(&update), &mut Vec::new());
 }
 
 /// What it says of these paths, each with its link.
 fn told(reporter: &mut MeteredReporter, paths: &[(u32, u32)]) -> Vec<(PathId, MeteredNotice)> {
     let Some(now) = reporter.next_timeout() else { return Vec::new() };
-    let of = |&(id, link): &(u32, u32)| PathView {
-        link: Some(LinkId(link)),
-        state: PathState::Active,
-        ..PathView::new(PathId(id))
+    let of = |&(id, link): &(u32, u32)| {
+        PathView::new(PathId(id)).with(|path| {
+            path.link = Some(LinkId(link));
+            path.state = PathState::Active;
+        })
     };
     let paths: Vec<PathView> = paths.iter().map(of).collect();
     let mut commands = Vec::new();
-    reporter.on_timeout(
-        &SendView { now, paths: &paths, queue: QueueView::default(), segments: &() },
-        &mut commands,
-    );
+    reporter.on_timeout(&SendView::new(now, &paths, QueueView::default(), &()), &mut commands);
     let read = |command| match command {
         Command::Send(message) => MeteredNotice::read(&message),
         _ => None,

@@ -5,11 +5,17 @@ use super::*;
 
 fn state(megabits: u64, loss: Option<f64>) -> LinkState {
     let capacity = Some(Rate::from_megabits_per_second(megabits));
-    LinkState { downlink: LinkDirection { capacity, loss, delay: None }, ..LinkState::default() }
+    LinkState::default().with(|state| {
+        state.downlink = LinkDirection::default().with(|direction| {
+            direction.capacity = capacity;
+            direction.loss = loss;
+            direction.delay = None;
+        })
+    })
 }
 
 fn forecast(millis: u64, megabits: u64) -> Forecast {
-    Forecast { at: Time::from_millis(millis), state: state(megabits, None), capacity_deviation: None }
+    Forecast::new(Time::from_millis(millis), state(megabits, None))
 }
 
 fn entry(bandwidth_delay_product: u32, loss_ppm: Option<u32>) -> MobilityEntry {
@@ -34,7 +40,7 @@ fn the_payload_is_as_documented() {
     let message = report.message(PathId(3));
     assert_eq!((message.path, message.delivery), (Some(PathId(3)), MessageDelivery::WithAcks));
     assert_eq!(MobilityReport::read(&message), Some(report));
-    assert_eq!(MobilityReport::read(&Message { feature: FeatureId::LOSS_RATE, ..message }), None);
+    assert_eq!(MobilityReport::read(&message.with(|message| message.feature = FeatureId::LOSS_RATE)), None);
     for length in 0..bytes.len() {
         assert_eq!(MobilityReport::decode(&bytes[..length]), None, "{length}");
     }
@@ -50,7 +56,7 @@ fn a_report_has_the_forecasts_of_a_link_as_far_as_they_come_in_even_steps() {
     let now = Time::from_millis(1_000);
     let present = state(8, Some(0.01));
     let report = |forecasts: &[Forecast]| {
-        let update = LinkUpdate { now, link: LinkId(0), state: &present, forecasts, metered: false };
+        let update = LinkUpdate::new(now, LinkId(0), &present).with(|update| update.forecasts = forecasts);
         MobilityReport::of(&update, Duration::from_millis(100)).expect("the capacity is known")
     };
     let alone = report(&[]);
@@ -65,7 +71,7 @@ fn a_report_has_the_forecasts_of_a_link_as_far_as_they_come_in_even_steps() {
     assert_eq!(whole.entry_after(millis(300), millis(500)), Some(whole.entries[1]));
     assert_eq!(whole.entry_after(millis(300), millis(1_200)), None, "beyond what it covers");
     let unknown = LinkState::default();
-    let update = LinkUpdate { now, link: LinkId(0), state: &unknown, forecasts: &forecasts, metered: false };
+    let update = LinkUpdate::new(now, LinkId(0), &unknown).with(|update| update.forecasts = &forecasts);
     assert_eq!(MobilityReport::of(&update, millis(100)), None);
 }
 

@@ -187,14 +187,10 @@ impl ProtectionPolicy for AdaptiveProtection {
             return None;
         }
         let most = repair_symbols(block, most).min(MAX_REPAIR_SYMBOLS);
-        Some(Protection {
-            code,
-            source_symbols: block,
-            repair_symbols: needed(block, loss, residual, most),
-            span,
-            path: path.choose(view),
-            across_paths: false,
-        })
+        Some(
+            Protection::new(code, block, needed(block, loss, residual, most), span)
+                .with(|protection| protection.path = path.choose(view)),
+        )
     }
 
     fn interests(&self) -> Interests {

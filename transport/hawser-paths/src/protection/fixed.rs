@@ -104,13 +104,9 @@ impl ProtectionPolicy for FixedProtection {
 
     fn protect(&mut self, view: &ProtectionView<'_>) -> Option<Protection> {
         let FixedProtectionParameters { rate, block, code, span, layers, path } = self.0;
-        (view.segment.layer < layers).then(|| Protection {
-            code,
-            source_symbols: block,
-            repair_symbols: repair_symbols(block, rate),
-            span,
-            path: path.choose(view),
-            across_paths: false,
+        (view.segment.layer < layers).then(|| {
+            Protection::new(code, block, repair_symbols(block, rate), span)
+                .with(|protection| protection.path = path.choose(view))
         })
     }
 }

@@ -12,20 +12,24 @@ use super::advice::Advice;
 fn policy(text: &str) -> Option<Box<dyn ProtectionPolicy>> {
     let mut registry = Registry::new();
     crate::register(&mut registry);
-    registry.protection(text).unwrap().build(&ProtectionInit { side: Side::Client, seed: 0 })
+    registry.protection(text).unwrap().build(&ProtectionInit::new(Side::Client, 0))
 }
 
 fn paths(loss_ppm: u32) -> [PathView; 3] {
     let path = |id, rtt| {
         let smoothed_rtt = Duration::from_millis(rtt);
-        PathView { smoothed_rtt, rtt_variance: Duration::ZERO, loss_ppm, ..PathView::new(PathId(id)) }
+        PathView::new(PathId(id)).with(|path| {
+            path.smoothed_rtt = smoothed_rtt;
+            path.rtt_variance = Duration::ZERO;
+            path.loss_ppm = loss_ppm;
+        })
     };
     [path(0, 50), path(1, 80), path(2, 60)]
 }
 
 fn ask(policy: &mut dyn ProtectionPolicy, paths: &[PathView], segment: &Segment<'_>) -> Option<Protection> {
     let now = Time::from_secs(1);
-    policy.protect(&ProtectionView { now, path: PathId::ZERO, paths, segment })
+    policy.protect(&ProtectionView::new(now, PathId::ZERO, paths, segment))
 }
 
 #[test]
@@ -39,14 +43,8 @@ fn a_fixed_rate_is_kept_for_the_layers_that_are_named() {
         policy("fixed,rate=0.2,block=32,code=random-linear,span=5ms,layers=2,path=other").unwrap();
     let mut segment = Segment::plain(StreamId(0), 0..1_000);
     segment.layer = 1;
-    let expected = Protection {
-        code: ErasureCode::RandomLinear,
-        source_symbols: 32,
-        repair_symbols: 7,
-        span: Duration::from_millis(5),
-        path: Some(PathId(2)),
-        across_paths: false,
-    };
+    let expected = Protection::new(ErasureCode::RandomLinear, 32, 7, Duration::from_millis(5))
+        .with(|protection| protection.path = Some(PathId(2)));
     assert_eq!(ask(&mut *fixed, &paths(0), &segment), Some(expected));
     let alone = ask(&mut *fixed, &paths(0)[..1], &segment).unwrap();
     assert_eq!(alone.path, Some(PathId(0)), "there is no other path");
@@ -85,7 +83,7 @@ fn what_can_be_sent_again_in_time_is_not_protected() {
     let mut adaptive = policy("adaptive").unwrap();
     let mut answer = |left: u64| {
         let deadline = Some(Time::from_secs(1) + Duration::from_millis(left));
-        let segment = Segment { deadline, ..Segment::plain(StreamId(0), 0..1_000) };
+        let segment = Segment::plain(StreamId(0), 0..1_000).with(|segment| segment.deadline = deadline);
         ask(&mut *adaptive, &paths(50_000), &segment).is_some()
     };
     // The round trip takes 50 ms.
@@ -101,15 +99,15 @@ fn advice_travels_as_a_message() {
     for number in 0..200 {
         let gap = u64::from(number % 10 == 9);
         receiver.on_event(
-            &Event::Received(&PacketReceived {
-                now: Time::ZERO,
-                received_at: Time::ZERO,
-                path: PathId::ZERO,
-                packet_number: number,
-                bytes: 1_200,
-                gap,
-                congestion_marked: false,
-            }),
+            &Event::Received(&PacketReceived::default().with(|packet| {
+                packet.now = Time::ZERO;
+                packet.received_at = Time::ZERO;
+                packet.path = PathId::ZERO;
+                packet.packet_number = number;
+                packet.bytes = 1_200;
+                packet.gap = gap;
+                packet.congestion_marked = false;
+            })),
             &mut commands,
         );
     }

@@ -8,6 +8,7 @@ use crate::Rate;
 
 /// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ParameterValue {
     /// A number.
     Number(f64),

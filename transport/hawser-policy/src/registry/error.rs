@@ -8,6 +8,7 @@ use crate::{ParameterInfo, SpecError};
 
 /// A text that chooses no policy of a registry. Its message says what could have been chosen.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum PolicyError {
     /// The text does not have the form `name,key=value,...`.
     Spec(SpecError),

@@ -6,6 +6,7 @@ use crate::{ParameterInfo, PolicySpec};
 
 /// What a policy decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum PolicyKind {
     /// Everything: a published system.
     Set,
@@ -82,6 +83,7 @@ impl fmt::Display for PolicyKind {
 ///     .parameter(ParameterInfo::number("beta", 0.0..=10.0, 0.25).meaning("hysteresis of waiting"));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PolicyInfo {
     /// Its name.
     pub name: String,

@@ -40,13 +40,12 @@ pub(crate) fn request(method: u8, path: &str, lines: &[(&str, &str)]) -> Vec<u8>
 
 /// Windows of so many bytes for all that the server sends.
 pub(crate) fn windows(stream: u64, connection: u64) -> TransportConfig {
-    TransportConfig {
-        initial_stream_window: stream,
-        max_stream_window: stream,
-        initial_connection_window: connection,
-        max_connection_window: connection,
-        ..hawser::default_transport()
-    }
+    hawser::default_transport().with(|transport| {
+        transport.initial_stream_window = stream;
+        transport.max_stream_window = stream;
+        transport.initial_connection_window = connection;
+        transport.max_connection_window = connection;
+    })
 }
 
 impl Client {

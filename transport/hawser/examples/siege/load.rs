@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hawser::{Connection, Endpoint, Links, TransportConfig};
+use hawser::{Connection, Endpoint, Links};
 
 use super::client::{Client, address, config};
 use super::forms::garbage;
@@ -102,11 +102,9 @@ async fn connect(endpoint: &Endpoint, server: &Server, began: Instant) -> Result
 
 async fn idle(command: &Path) -> Result<bool, Error> {
     let server = start(command)?;
-    let transport = TransportConfig {
-        // The first ones must not be silent for too long until the last one is there.
-        keep_alive_interval: Some(Duration::from_secs(15)),
-        ..hawser::default_transport()
-    };
+    let transport = hawser::default_transport()
+        .with(|transport| // The first ones must not be silent for too long until the last one is there.
+        transport.keep_alive_interval = Some(Duration::from_secs(15)));
     let endpoint = Endpoint::client(config(&server, H3, transport)?, Links::All)?;
     let (before, began) = (server.usage()?, Instant::now());
     let mut held = Vec::with_capacity(IDLE);

@@ -67,12 +67,13 @@ pub fn parts(now: Time, unit: &Unit, previous: Option<u32>, delivery: Delivery) 
     let id = u64::from(unit.number);
     let header = Part { info: reliable(HEADER_ID | id, SegmentKind::Signalling), bytes: header.freeze() };
     let info = match (unit.role, delivery) {
-        (Role::DeltaFrame, Delivery::Timely { deadline }) => FrameInfo {
-            reliability: Reliability::UntilDeadline,
-            deadline: deadline.map(|deadline| now + deadline),
-            dependencies: previous.into_iter().map(u64::from).collect(),
-            ..reliable(id, SegmentKind::DeltaFrame)
-        },
+        (Role::DeltaFrame, Delivery::Timely { deadline }) => {
+            reliable(id, SegmentKind::DeltaFrame).with(|frame| {
+                frame.reliability = Reliability::UntilDeadline;
+                frame.deadline = deadline.map(|deadline| now + deadline);
+                frame.dependencies = previous.into_iter().map(u64::from).collect();
+            })
+        }
         (Role::DeltaFrame, Delivery::Reliable) => reliable(id, SegmentKind::DeltaFrame),
         (Role::KeyFrame, _) => reliable(id, SegmentKind::KeyFrame),
         (Role::Audio, _) => reliable(id, SegmentKind::Audio),
@@ -101,7 +102,11 @@ pub fn end(now: Time) -> Part {
 }
 
 fn reliable(id: u64, kind: SegmentKind) -> FrameInfo {
-    FrameInfo { id, kind, reliability: Reliability::Reliable, ..FrameInfo::default() }
+    FrameInfo::default().with(|frame| {
+        frame.id = id;
+        frame.kind = kind;
+        frame.reliability = Reliability::Reliable;
+    })
 }
 
 fn put_header(header: &mut BytesMut, now: Time, unit: &Unit, flags: u8, head: usize) {

@@ -255,7 +255,7 @@ impl Receiver {
     fn ask(&mut self, transport: &mut dyn Transport) {
         self.wishes = self.wishes.or_else(|| transport.open_stream());
         if let Some(stream) = self.wishes {
-            let info = FrameInfo { kind: hawser_policy::SegmentKind::Signalling, ..FrameInfo::default() };
+            let info = FrameInfo::default().with(|frame| frame.kind = hawser_policy::SegmentKind::Signalling);
             transport.write_frame(stream, &info, Bytes::copy_from_slice(&[self.wanted]));
         }
     }

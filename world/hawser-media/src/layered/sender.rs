@@ -74,17 +74,15 @@ impl Sender {
         // Earlier layers before later ones, of whichever frame: what is late is given up in time.
         transport.set_priority(stream, -i32::from(header.layer));
         let key = header.number.wrapping_mul(LAYERS as u32 + 1).wrapping_add(header.layer.into());
-        let about = FrameInfo {
-            id: u64::from(header.number),
-            layer: header.layer.into(),
-            priority: -i32::from(header.layer),
-            ..FrameInfo::default()
-        };
-        let signalling = FrameInfo {
-            id: u64::from(header.number) | crate::live::HEADER_ID,
-            kind: SegmentKind::Signalling,
-            ..about.clone()
-        };
+        let about = FrameInfo::default().with(|frame| {
+            frame.id = u64::from(header.number);
+            frame.layer = header.layer.into();
+            frame.priority = -i32::from(header.layer);
+        });
+        let signalling = about.clone().with(|frame| {
+            frame.id = u64::from(header.number) | crate::live::HEADER_ID;
+            frame.kind = SegmentKind::Signalling;
+        });
         let bytes = Bytes::copy_from_slice(&header.encode());
         if transport.write_frame(stream, &signalling, bytes.clone()) < bytes.len() {
             // A stream without a header tells nothing.
@@ -92,12 +90,11 @@ impl Sender {
             transport.finish(stream);
             return;
         }
-        let info = FrameInfo {
-            kind: SegmentKind::DeltaFrame,
-            reliability: Reliability::UntilDeadline,
-            deadline: Some(header.written_at + self.format.period),
-            ..about
-        };
+        let info = about.with(|frame| {
+            frame.kind = SegmentKind::DeltaFrame;
+            frame.reliability = Reliability::UntilDeadline;
+            frame.deadline = Some(header.written_at + self.format.period);
+        });
         self.backlog.push(stream, info, key, header.size());
     }
 }

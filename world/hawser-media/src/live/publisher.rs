@@ -82,12 +82,11 @@ impl Part {
 }
 
 fn reliable(id: u64) -> FrameInfo {
-    FrameInfo {
-        id,
-        kind: SegmentKind::Signalling,
-        reliability: Reliability::Reliable,
-        ..FrameInfo::default()
-    }
+    FrameInfo::default().with(|frame| {
+        frame.id = id;
+        frame.kind = SegmentKind::Signalling;
+        frame.reliability = Reliability::Reliable;
+    })
 }
 
 impl Publisher {
@@ -121,7 +120,11 @@ impl Publisher {
             FrameKind::Key => (SegmentKind::KeyFrame, Reliability::Reliable),
             FrameKind::Delta => (SegmentKind::DeltaFrame, Reliability::UntilDeadline),
         };
-        let info = FrameInfo { id, kind, reliability, ..FrameInfo::default() };
+        let info = FrameInfo::default().with(|frame| {
+            frame.id = id;
+            frame.kind = kind;
+            frame.reliability = reliability;
+        });
         let length = frame.size.into();
         self.push(info, PartBytes::Body { frame: frame.number, offset: 0, length });
     }

@@ -88,15 +88,14 @@ impl Sender {
             let priority = -(frame as i32);
             transport.set_priority(stream, priority);
             let start = self.started_at.unwrap_or(now);
-            let info = FrameInfo {
-                id: u64::from(frame) * TILES as u64 + tile as u64,
-                kind,
-                layer: tile as u32,
-                deadline: Some(self.format.display_ends(start, (first + until) as u32)),
-                priority,
-                reliability: Reliability::UntilDeadline,
-                ..FrameInfo::default()
-            };
+            let info = FrameInfo::default().with(|made| {
+                made.id = u64::from(frame) * TILES as u64 + tile as u64;
+                made.kind = kind;
+                made.layer = tile as u32;
+                made.deadline = Some(self.format.display_ends(start, (first + until) as u32));
+                made.priority = priority;
+                made.reliability = Reliability::UntilDeadline;
+            });
             let size = sizes.iter().map(|size| u64::from(*size)).sum();
             self.backlog.push(stream, info, key(frame, tile), size);
         } else {
@@ -106,12 +105,11 @@ impl Sender {
     }
 
     fn say(&mut self, index: &Index, transport: &mut dyn Transport) {
-        let info = FrameInfo {
-            id: u64::from(index.frame) | HEADER_ID,
-            kind: SegmentKind::Signalling,
-            priority: INDEX_PRIORITY,
-            ..FrameInfo::default()
-        };
+        let info = FrameInfo::default().with(|frame| {
+            frame.id = u64::from(index.frame) | HEADER_ID;
+            frame.kind = SegmentKind::Signalling;
+            frame.priority = INDEX_PRIORITY;
+        });
         self.unsaid.push_back((info, index.encode().into()));
         self.go_on_saying(transport);
     }

@@ -115,7 +115,13 @@ fn a_foreseeable_hand_over_is_known_a_horizon_ahead_and_both_directions_are_told
     let before = state(&mut observer, begins - Duration::from_millis(999));
     let next = start.cell.map(AttachmentPoint::Cell);
     let interruption = Some(Duration::from_nanos(end.at - start.at));
-    assert_eq!(before.hand_over, Some(HandOver { at: begins, to: next, interruption }));
+    assert_eq!(
+        before.hand_over,
+        Some(HandOver::new(begins).with(|hand_over| {
+            hand_over.to = next;
+            hand_over.interruption = interruption;
+        }))
+    );
     assert!(before.attached_to.is_some() && before.attached_to != next, "{before:?}");
     assert_eq!(state(&mut observer, Time::from_nanos(end.at + 1)).attached_to, next);
     let down = sample_at(&link.forecast.down, 50 * SECOND).expect("known");

@@ -76,7 +76,7 @@ impl Bed {
     ) -> Self {
         let congestion = setting.registry.congestion(setting.controller).expect("a registered controller");
         let acks = setting.registry.acks("default").expect("a registered default");
-        let policies = Composed { scheduler, congestion, acks, protection: None };
+        let policies = Composed::new(scheduler, congestion, acks);
         let transport = TransportConfig::with_policies(Arc::new(policies));
         Bed::with_transport(setting, transport, sender, length, links)
     }

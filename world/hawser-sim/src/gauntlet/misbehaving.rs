@@ -48,7 +48,7 @@ impl Scheduler for Trickle {
         match wanted {
             Some(path) => {
                 self.0 = self.0.wrapping_add(1);
-                Decision::Send(Assignment { max_bytes: 1, ..Assignment::next(path.id) })
+                Decision::Send(Assignment::next(path.id).with(|assignment| assignment.max_bytes = 1))
             }
             None => Decision::Wait(None),
         }

@@ -163,19 +163,19 @@ impl Scheduler for OracleEdpf {
 /// waits for them.
 fn place(view: &SendView<'_>, path: &PathView, gap: u64, release: Option<Time>) -> Decision {
     let queue = &view.queue;
-    let one = Assignment { max_bytes: datagram(path), ..Assignment::next(path.id) };
+    let one = Assignment::next(path.id).with(|assignment| assignment.max_bytes = datagram(path));
     if gap == 0 {
         return Decision::Send(one);
     }
     // Datagrams have no order: the last of those that wait is to arrive soon.
     if queue.datagrams > gap {
-        return Decision::Send(Assignment { selection: Selection::Datagrams, ..one });
+        return Decision::Send(one.with(|assignment| assignment.selection = Selection::Datagrams));
     }
     // What is sent again cannot be left at the head of the queue.
     if gap >= queue.unsent || queue.retransmit > 0 {
         return if queue.retransmit > gap { Decision::Send(one) } else { Decision::Wait(release) };
     }
-    Decision::Send(Assignment { selection: Selection::Skip(gap), ..one })
+    Decision::Send(one.with(|assignment| assignment.selection = Selection::Skip(gap)))
 }
 
 fn datagram(path: &PathView) -> u64 {

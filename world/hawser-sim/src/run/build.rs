@@ -339,14 +339,13 @@ impl<'a> Builder<'a> {
 
     fn link_info(&self, index: usize) -> LinkInfo {
         let link = &self.scenario.links[index];
-        LinkInfo {
-            id: LinkId(index as u32),
-            name: link.name.clone(),
-            addresses: vec![addresses::interface(index)],
-            kind: link_kind(link.medium),
-            preference: if link.backup { PathStatus::Backup } else { PathStatus::Available },
-            metered: link.metered,
-        }
+        LinkInfo::new(LinkId(index as u32), link.name.clone(), vec![addresses::interface(index)]).with(
+            |info| {
+                info.kind = link_kind(link.medium);
+                info.preference = if link.backup { PathStatus::Backup } else { PathStatus::Available };
+                info.metered = link.metered;
+            },
+        )
     }
 
     fn server_config(&self, transport: &Arc<TransportConfig>) -> Arc<ServerConfig> {

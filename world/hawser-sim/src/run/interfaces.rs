@@ -70,19 +70,13 @@ impl Interface {
 
 #[cfg(test)]
 mod tests {
-    use hawser_policy::{LinkKind, PathStatus};
+    use hawser_policy::LinkKind;
 
     use super::*;
 
     fn link(number: u32) -> LinkInfo {
-        LinkInfo {
-            id: LinkId(number),
-            name: format!("wifi{number}"),
-            addresses: Vec::new(),
-            kind: LinkKind::Wifi,
-            preference: PathStatus::Available,
-            metered: false,
-        }
+        LinkInfo::new(LinkId(number), format!("wifi{number}"), Vec::new())
+            .with(|info| info.kind = LinkKind::Wifi)
     }
 
     #[test]

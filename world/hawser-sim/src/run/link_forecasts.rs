@@ -104,12 +104,18 @@ impl LinkForecasts {
                 Source::Outages { outages, late } => (before_outage(outages, *late, now), Vec::new()),
                 Source::Routes => {
                     let Some((point, candidates)) = attachments.routes(link.0 as usize) else { continue };
-                    let state = LinkState { attached_to: Some(point), candidates, ..LinkState::default() };
+                    let state = LinkState::default().with(|state| {
+                        state.attached_to = Some(point);
+                        state.candidates = candidates;
+                    });
                     (state, Vec::new())
                 }
                 Source::Metered => (LinkState::default(), Vec::new()),
             };
-            tell(&LinkUpdate { now, link: *link, state: &state, forecasts: &forecasts, metered: *metered });
+            tell(&LinkUpdate::new(now, *link, &state).with(|update| {
+                update.forecasts = &forecasts;
+                update.metered = *metered;
+            }));
         }
     }
 }
@@ -122,9 +128,12 @@ fn before_outage(outages: &Outages, late: Duration, now: Time) -> LinkState {
     let next = next.filter(|next| is_up && *next <= seen + HORIZON);
     let hand_over = next.map(|at| {
         let ends = Time::from_nanos(outages.next_up(at.as_nanos()));
-        HandOver { at: at + late, to: None, interruption: Some(ends.since(at)) }
+        HandOver::new(at + late).with(|hand_over| hand_over.interruption = Some(ends.since(at)))
     });
-    LinkState { is_up, hand_over, ..LinkState::default() }
+    LinkState::default().with(|state| {
+        state.is_up = is_up;
+        state.hand_over = hand_over;
+    })
 }
 
 /// A medium of scenarios, as policies know it.

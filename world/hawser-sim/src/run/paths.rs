@@ -40,12 +40,7 @@ impl Paths {
         manager: impl FnOnce(&PathManagerInit) -> Box<dyn PathManager>,
         knowledge: Option<Knowledge>,
     ) -> Self {
-        let init = PathManagerInit {
-            local: tuple.local,
-            remote: tuple.remote,
-            other_remote: None,
-            link: Some(link),
-        };
+        let init = PathManagerInit::new(tuple.local, tuple.remote).with(|init| init.link = Some(link));
         let mut paths = Paths {
             manager: manager(&init),
             port: tuple.local.port(),
@@ -103,7 +98,7 @@ impl Paths {
 
     fn answer_attach_requests(&mut self, now: Time, connection: &mut Connection, attachments: &Attachments) {
         while let Some((_, request)) = self.attach_requests.pop_front_if(|(at, _)| *at <= now) {
-            let report = AttachReport { request, result: attachments.attach(now, request) };
+            let report = AttachReport::new(request, attachments.attach(now, request));
             connection.attach_report(now, &report);
             self.on_event(now, connection, &PathEvent::Attach(report));
         }

@@ -153,7 +153,7 @@ impl Session {
                 paths.on_traffic(now, connection, &traffic);
             }
             (_, Some(caps)) => {
-                for LinkTraffic { link, bytes } in traffic {
+                for LinkTraffic { link, bytes, .. } in traffic {
                     if let Some(link) = self.plan.links.iter().find(|info| info.id == link) {
                         caps.count_unmanaged(link, now, bytes);
                     }

@@ -158,17 +158,15 @@ impl PolicySetFactory for AdvisedSet {
             first: self.parameters.choice("first").parse().ok().map(PathId),
             next: None,
         };
-        PolicySet {
-            scheduler: Box::new(Obedient(preferred)),
-            congestion: self
-                .controllers
-                .for_connection(init.side, init.seed)
-                .unwrap_or_else(|| self.controllers.clone()),
-            acks: self.acks.build(),
-            protection: None,
-            agent: Some(Box::new(adviser)),
-            features: self.features(),
-        }
+        PolicySet::new(
+            Box::new(Obedient(preferred)),
+            self.controllers.for_connection(init.side, init.seed).unwrap_or_else(|| self.controllers.clone()),
+            self.acks.build(),
+        )
+        .with(|set| {
+            set.agent = Some(Box::new(adviser));
+            set.features = self.features();
+        })
     }
 
     fn features(&self) -> FeatureSet {

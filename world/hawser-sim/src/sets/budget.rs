@@ -157,15 +157,16 @@ pub fn register(registry: &mut Registry) {
         let budget = parameters.integer("bytes");
         let purse = Arc::new(Mutex::new(Purse { budget, windows: Vec::new(), resting: None }));
         let spending = purse.clone();
-        PolicySet {
-            scheduler: Box::new(Patient(purse.clone())),
-            congestion: Arc::new(move |init: &ControllerInit| {
+        PolicySet::new(
+            Box::new(Patient(purse.clone())),
+            Arc::new(move |init: &ControllerInit| {
                 Box::new(Spender::new(&spending, init)) as Box<dyn CongestionController>
             }),
-            acks: acks.build(),
-            protection: None,
-            agent: Some(Box::new(Treasurer(purse))),
-            features: hawser_policy::FeatureSet::NONE,
-        }
+            acks.build(),
+        )
+        .with(|set| {
+            set.agent = Some(Box::new(Treasurer(purse)));
+            set.features = hawser_policy::FeatureSet::NONE;
+        })
     });
 }

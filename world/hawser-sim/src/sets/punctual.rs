@@ -6,9 +6,8 @@ use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
 use hawser_policy::{
-    Assignment, Command, Commands, Decision, FeatureId, FeatureSet, Message, ParameterInfo, PathId, PathView,
-    PolicyInfo, PolicySet, Rate, Registry, Reliability, Scheduler, Segment, Selection, SendView, SetInit,
-    StreamId, Time,
+    Assignment, Command, Commands, Decision, FeatureId, Message, ParameterInfo, PathId, PathView, PolicyInfo,
+    PolicySet, Rate, Registry, Reliability, Scheduler, Segment, Selection, SendView, SetInit, StreamId, Time,
 };
 
 /// Of messages to the application here: offset and length of what was discarded, eight bytes each.
@@ -93,7 +92,8 @@ impl Scheduler for Punctual {
             if paths[at].sendable() > 0 && decision.is_none() {
                 let Range { start, end } = waits.range;
                 let selection = Selection::Range { stream: waits.stream, start, end };
-                decision = Some(Assignment { selection, ..Assignment::next(paths[at].id) });
+                decision =
+                    Some(Assignment::next(paths[at].id).with(|assignment| assignment.selection = selection));
             }
         };
         for waits in waiting(view).into_iter().filter(|waits| !waits.range.is_empty()) {
@@ -150,12 +150,11 @@ pub fn register(registry: &mut Registry) {
         ParameterInfo::duration("margin", Duration::ZERO..=Duration::from_secs(1), Duration::from_millis(50))
             .meaning("how long before its deadline a frame must be expected"),
     );
-    registry.add_set_with(info, move |init: &SetInit, parameters| PolicySet {
-        scheduler: Box::new(Punctual { margin: parameters.duration("margin"), frames: BTreeMap::new() }),
-        congestion: controllers.for_connection(init.side, init.seed).unwrap_or_else(|| controllers.clone()),
-        acks: acks.build(),
-        protection: None,
-        agent: None,
-        features: FeatureSet::NONE,
+    registry.add_set_with(info, move |init: &SetInit, parameters| {
+        PolicySet::new(
+            Box::new(Punctual { margin: parameters.duration("margin"), frames: BTreeMap::new() }),
+            controllers.for_connection(init.side, init.seed).unwrap_or_else(|| controllers.clone()),
+            acks.build(),
+        )
     });
 }

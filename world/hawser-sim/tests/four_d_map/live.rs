@@ -143,8 +143,10 @@ impl Broadcaster {
         let size = if is_key { KEY_RATIO * self.delta_bytes } else { varied };
         let mut header = Vec::with_capacity(HEADER);
         [number, size, now.as_nanos()].iter().for_each(|value| header.extend(value.to_be_bytes()));
-        let of_header =
-            FrameInfo { id: 1 << 63 | number, kind: SegmentKind::Signalling, ..FrameInfo::default() };
+        let of_header = FrameInfo::default().with(|frame| {
+            frame.id = 1 << 63 | number;
+            frame.kind = SegmentKind::Signalling;
+        });
         let (kind, reliability) = if is_key {
             (SegmentKind::KeyFrame, Reliability::Reliable)
         } else {
@@ -152,8 +154,14 @@ impl Broadcaster {
         };
         let body: Vec<u8> = (0..size).map(|at| pattern(number, at)).collect();
         self.waiting.push_back((of_header, header.into()));
-        self.waiting
-            .push_back((FrameInfo { id: number, kind, reliability, ..FrameInfo::default() }, body.into()));
+        self.waiting.push_back((
+            FrameInfo::default().with(|frame| {
+                frame.id = number;
+                frame.kind = kind;
+                frame.reliability = reliability;
+            }),
+            body.into(),
+        ));
     }
 
     fn write(&mut self, id: StreamId, connection: &mut Connection) {

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use hawser_core::{
     ClientConfig, ConnectionError, Endpoint, EndpointConfig, FourTuple, QlogFactory, ServerConfig,
-    TransportConfig,
 };
 use hawser_policy::{Registry, Side, Time};
 use hawser_sim::testing::{SERVER, client_address, transport};
@@ -84,10 +83,10 @@ impl Case {
         let tuple = FourTuple { local: self.address(0), remote: self.server_address() };
         let addresses: Vec<IpAddr> = (0..self.addresses).map(|n| self.address(n).ip()).collect();
         let traces = Traces::default();
-        let transport = Arc::new(TransportConfig {
-            qlog: Some(traces.factory()),
-            ..transport(&registry(), "default", "cubic")
-        });
+        let transport = Arc::new(
+            transport(&registry(), "default", "cubic")
+                .with(|transport| transport.qlog = Some(traces.factory())),
+        );
         let (client_crypto, server_crypto) =
             tls::sessions_with(self.client_tls, self.server_tls, self.seed).unwrap();
         let of_client = transport.clone();

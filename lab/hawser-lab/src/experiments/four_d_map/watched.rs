@@ -137,12 +137,12 @@ struct Watching {
 
 impl PolicySetFactory for Watching {
     fn build(&self, init: &SetInit) -> PolicySet {
-        let set = self.sets.build(init);
+        let mut set = self.sets.build(init);
         if init.side != Side::Client {
             return set;
         }
-        let watched = Watched { scheduler: set.scheduler, tally: self.tally.clone() };
-        PolicySet { scheduler: Box::new(watched), ..set }
+        set.scheduler = Box::new(Watched { scheduler: set.scheduler, tally: self.tally.clone() });
+        set
     }
 
     fn features(&self) -> FeatureSet {
@@ -166,7 +166,7 @@ pub(super) fn watched(request: &Request<'_>) -> Result<Measured, String> {
     let wanted = if is_set {
         Composition::of(policy)
     } else {
-        Composition { scheduler: Some(policy), ..Composition::default() }
+        Composition::default().with(|composition| composition.scheduler = Some(policy))
     };
     let log = FourDMapLog::default();
     let mut registry = (**request.registry).clone();

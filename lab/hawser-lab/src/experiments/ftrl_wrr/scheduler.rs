@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use hawser_policy::{
-    Commands, Decision, Event, LimitedBy, PacketSent, PathId, PathView, QueueView, Rate, Scheduler,
-    SchedulerInit, SendView, Side, Time,
+    Commands, Decision, Event, PacketSent, PathId, PathView, QueueView, Rate, Scheduler, SchedulerInit,
+    SendView, Side, Time,
 };
 use hawser_sched::{FixedSplit, Redirect, paced_rates, step_loss};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
@@ -14,19 +14,23 @@ use crate::experiments::verify::{Measured, Request};
 
 /// Paths with nothing in flight.
 fn paths(sizes: [u16; 2]) -> [PathView; 2] {
-    [0, 1].map(|id| PathView {
-        congestion_window: 1 << 30,
-        has_rtt_sample: true,
-        smoothed_rtt: Duration::from_millis(20 + 20 * u64::from(id)),
-        delivery_rate: Some(Rate::from_megabits_per_second(50)),
-        max_datagram_size: sizes[id as usize],
-        ..PathView::new(PathId(id))
+    [0, 1].map(|id| {
+        PathView::new(PathId(id)).with(|path| {
+            path.congestion_window = 1 << 30;
+            path.has_rtt_sample = true;
+            path.smoothed_rtt = Duration::from_millis(20 + 20 * u64::from(id));
+            path.delivery_rate = Some(Rate::from_megabits_per_second(50));
+            path.max_datagram_size = sizes[id as usize];
+        })
     })
 }
 
 fn view(paths: &[PathView], now: Time) -> SendView<'_> {
-    let queue = QueueView { unsent: 1 << 30, connection_window_left: 1 << 40, ..QueueView::default() };
-    SendView { now, paths, queue, segments: &() }
+    let queue = QueueView::default().with(|queue| {
+        queue.unsent = 1 << 30;
+        queue.connection_window_left = 1 << 40;
+    });
+    SendView::new(now, paths, queue, &())
 }
 
 /// Packets of one decision that are sent: a policy without turns hands out all there is.
@@ -39,16 +43,15 @@ fn send(scheduler: &mut dyn Scheduler, paths: &[PathView], now: Time, draws: &mu
     for _ in 0..(sent.max_bytes / u64::from(size)).min(MOST_PACKETS) {
         draws.push(sent.path.0);
         scheduler.on_event(
-            &Event::Sent(&PacketSent {
-                now,
-                path: sent.path,
-                packet_number: draws.len() as u64,
-                bytes: u64::from(size),
-                bytes_in_flight: 0,
-                tag: sent.tag,
-                ranges: &[],
-                limited_by: LimitedBy::Nothing,
-            }),
+            &Event::Sent(&PacketSent::default().with(|made| {
+                made.now = now;
+                made.path = sent.path;
+                made.packet_number = draws.len() as u64;
+                made.bytes = u64::from(size);
+                made.bytes_in_flight = 0;
+                made.tag = sent.tag;
+                made.ranges = &[];
+            })),
             &mut Commands::new(),
         );
     }
@@ -123,7 +126,7 @@ fn schedule_us(request: &Request<'_>) -> Result<f64, String> {
     const BATCHES: usize = 200;
     const CALLS: u32 = 500;
     let factory = request.registry.scheduler(request.policy).map_err(|error| error.to_string())?;
-    let mut scheduler = factory.build(&SchedulerInit { side: Side::Server, seed: request.seed });
+    let mut scheduler = factory.build(&SchedulerInit::new(Side::Server, request.seed));
     let paths = paths([1_400; 2]);
     let mut draws = Vec::new();
     send(&mut *scheduler, &paths, Time::ZERO, &mut draws);

@@ -75,74 +75,69 @@ fn increase(request: &Request<'_>, flows: &[Flow]) -> Result<f64, String> {
 fn init(path: u32, window: f64) -> ControllerInit {
     let bytes = (window * f64::from(DATAGRAM)) as u64;
     let rtt = Duration::from_millis(100);
-    let running = Snapshot {
-        now: Time::from_secs(1),
-        congestion_window: bytes,
-        slow_start_threshold: bytes / 2,
-        pacing_rate: None,
-        smoothed_rtt: rtt,
-        rtt_variance: Duration::ZERO,
-        min_rtt: rtt,
-        min_rtt_at: Time::ZERO,
-        max_delivery_rate: None,
-        bytes_in_flight: bytes,
-        pipe_full: false,
-        window_before_loss: None,
-    };
-    ControllerInit {
-        path: PathId(path),
-        now: Time::from_secs(1),
-        max_datagram_size: DATAGRAM,
-        initial_window: bytes,
-        link: None,
-        remote: SocketAddr::from((Ipv4Addr::LOCALHOST, 443)),
-        seed: 0,
-        snapshot: Some(running),
-    }
+    let running = Snapshot::new(Time::from_secs(1), bytes).with(|snapshot| {
+        snapshot.slow_start_threshold = bytes / 2;
+        snapshot.pacing_rate = None;
+        snapshot.smoothed_rtt = rtt;
+        snapshot.rtt_variance = Duration::ZERO;
+        snapshot.min_rtt = rtt;
+        snapshot.min_rtt_at = Time::ZERO;
+        snapshot.max_delivery_rate = None;
+        snapshot.bytes_in_flight = bytes;
+        snapshot.pipe_full = false;
+        snapshot.window_before_loss = None;
+    });
+    ControllerInit::new(PathId(path), Time::from_secs(1), SocketAddr::from((Ipv4Addr::LOCALHOST, 443))).with(
+        |init| {
+            init.max_datagram_size = DATAGRAM;
+            init.initial_window = bytes;
+            init.snapshot = Some(running);
+        },
+    )
 }
 
 fn sibling(path: u32, (window, rtt, _): &Flow) -> Sibling {
     let rtt = Duration::from_secs_f64(*rtt);
-    Sibling {
-        path: PathId(path),
-        group: GroupId(0),
-        congestion_window: (window * f64::from(DATAGRAM)) as u64,
-        smoothed_rtt: rtt,
-        min_rtt: rtt,
-        usable: true,
-        max_datagram_size: DATAGRAM,
-        delivery_rate: None,
-        max_delivery_rate: None,
-        acked_since_loss: 0,
-        acked_between_losses: 0,
-        loss_ppm: 0,
-    }
+    Sibling::default().with(|sibling| {
+        sibling.path = PathId(path);
+        sibling.group = GroupId(0);
+        sibling.congestion_window = (window * f64::from(DATAGRAM)) as u64;
+        sibling.smoothed_rtt = rtt;
+        sibling.min_rtt = rtt;
+        sibling.usable = true;
+        sibling.max_datagram_size = DATAGRAM;
+        sibling.delivery_rate = None;
+        sibling.max_delivery_rate = None;
+        sibling.acked_since_loss = 0;
+        sibling.acked_between_losses = 0;
+        sibling.loss_ppm = 0;
+    })
 }
 
 fn ack(bytes: u64, rtt: f64) -> Ack {
     let rtt = Duration::from_secs_f64(rtt);
     let now = Time::from_secs(2);
-    Ack {
-        now,
-        bytes,
-        bytes_in_recovery: 0,
-        packets: 1,
-        largest_acked: 0,
-        largest_sent_at: now - rtt,
-        bytes_in_flight: bytes,
-        received_on: PathId::ZERO,
-        latest_rtt: Some(rtt),
-        raw_rtt: Some(rtt),
-        smoothed_rtt: rtt,
-        rtt_variance: Duration::ZERO,
-        min_rtt: rtt,
-        reorders: false,
-        one_way_delay: None,
-        limited_by: LimitedBy::CongestionWindow,
-        delivered: bytes,
-        delivery: None,
-        ecn_ce: 0,
-    }
+    Ack::default().with(|ack| {
+        ack.now = now;
+        ack.bytes = bytes;
+        ack.bytes_in_recovery = 0;
+        ack.packets = 1;
+        ack.largest_acked = 0;
+        ack.largest_sent_at = now - rtt;
+        ack.bytes_in_flight = bytes;
+        ack.received_on = PathId::ZERO;
+        ack.latest_rtt = Some(rtt);
+        ack.raw_rtt = Some(rtt);
+        ack.smoothed_rtt = rtt;
+        ack.rtt_variance = Duration::ZERO;
+        ack.min_rtt = rtt;
+        ack.reorders = false;
+        ack.one_way_delay = None;
+        ack.limited_by = LimitedBy::CongestionWindow;
+        ack.delivered = bytes;
+        ack.delivery = None;
+        ack.ecn_ce = 0;
+    })
 }
 
 /// Trajectories of item 2.

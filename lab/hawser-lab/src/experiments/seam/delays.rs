@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_core::{FourTuple, TransportConfig};
+use hawser_core::FourTuple;
 use hawser_link::{DirectionConfig, MILLISECOND};
 use hawser_policy::{PathId, PathStatus, Time};
 use hawser_sim::testing::{SERVER, client, client_address, client_config, server, transport};
@@ -41,10 +41,8 @@ pub(super) fn one_way(request: &Request<'_>) -> Result<Measured, String> {
 }
 
 fn network(request: &Request<'_>) -> Net {
-    let transport = TransportConfig {
-        receive_timestamps: Some(RECEIVE_TIMESTAMPS),
-        ..transport(request.registry, request.policy, "cubic")
-    };
+    let transport = transport(request.registry, request.policy, "cubic")
+        .with(|transport| transport.receive_timestamps = Some(RECEIVE_TIMESTAMPS));
     let transport = Arc::new(transport);
     let mut host = client(Download::default(), request.seed);
     host.connect(Time::ZERO, client_config(transport.clone()), client_address(0), SERVER, "server.test")

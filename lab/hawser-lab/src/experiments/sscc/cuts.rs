@@ -116,19 +116,17 @@ mod tests {
         let mut cuts = Cuts::default();
         let mut cut = |now: u64, sent: u64, by: u64| {
             let (now, largest_sent_at) = (Time::from_millis(now), Time::from_millis(sent));
-            let loss = Loss {
-                now,
-                cause: LossCause::Loss,
-                bytes: 1_200,
-                packets: 1,
-                largest_sent_at,
-                largest_lost: sent,
-                bytes_in_flight: 0,
-                inflight_at_send: 0,
-                lost_since_sent: 1_200,
-                limited_by: LimitedBy::Nothing,
-                new_epoch: true,
-            };
+            let loss = Loss::new(now, LossCause::Loss).with(|loss| {
+                loss.bytes = 1_200;
+                loss.packets = 1;
+                loss.largest_sent_at = largest_sent_at;
+                loss.largest_lost = sent;
+                loss.bytes_in_flight = 0;
+                loss.inflight_at_send = 0;
+                loss.lost_since_sent = 1_200;
+                loss.limited_by = LimitedBy::Nothing;
+                loss.new_epoch = true;
+            });
             cuts.add(path, &loss, by);
             cuts.second
         };

@@ -102,17 +102,11 @@ pub(super) fn prefixes(request: &Request<'_>) -> Result<Measured, String> {
     let spec = "sscc,selection=model".parse().map_err(|_| "no name")?;
     let set = registry.set(&Composition::of(spec)).map_err(|error| error.to_string())?;
     let begins_with = |remote: SocketAddr| {
-        let set = set.build(&SetInit { side: Side::Server, seed: 1, now: Time::ZERO });
-        let init = ControllerInit {
-            path: PathId::ZERO,
-            now: Time::ZERO,
-            max_datagram_size: 1_200,
-            initial_window: 12_000,
-            link: None,
-            remote,
-            seed: 1,
-            snapshot: None,
-        };
+        let set = set.build(&SetInit::new(Side::Server, 1, Time::ZERO));
+        let init = ControllerInit::new(PathId::ZERO, Time::ZERO, remote).with(|init| {
+            init.max_datagram_size = 1_200;
+            init.seed = 1;
+        });
         set.congestion.build(&init).name()
     };
     let elsewhere = SocketAddr::from((Ipv4Addr::new(203, 0, 114, 7), 443));

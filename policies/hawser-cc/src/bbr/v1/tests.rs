@@ -1,23 +1,23 @@
-use hawser_policy::{Ack, DeliverySample, GroupId, LimitedBy, PathId, Rate, Sibling};
+use hawser_policy::{DeliverySample, GroupId, PathId, Rate, Sibling};
 
 use super::*;
 use crate::testing::{ack, build_with, init, loss, snapshot};
 
 fn path(id: u32, group: u32, megabits: u64) -> Sibling {
-    Sibling {
-        path: PathId(id),
-        group: GroupId(group),
-        congestion_window: 100_000,
-        smoothed_rtt: Duration::from_millis(40),
-        min_rtt: Duration::from_millis(40),
-        usable: true,
-        max_datagram_size: 1_000,
-        delivery_rate: None,
-        max_delivery_rate: Some(Rate::from_megabits_per_second(megabits)),
-        acked_since_loss: 0,
-        acked_between_losses: 0,
-        loss_ppm: 0,
-    }
+    Sibling::default().with(|sibling| {
+        sibling.path = PathId(id);
+        sibling.group = GroupId(group);
+        sibling.congestion_window = 100_000;
+        sibling.smoothed_rtt = Duration::from_millis(40);
+        sibling.min_rtt = Duration::from_millis(40);
+        sibling.usable = true;
+        sibling.max_datagram_size = 1_000;
+        sibling.delivery_rate = None;
+        sibling.max_delivery_rate = Some(Rate::from_megabits_per_second(megabits));
+        sibling.acked_since_loss = 0;
+        sibling.acked_between_losses = 0;
+        sibling.loss_ppm = 0;
+    })
 }
 
 fn coupled(own_megabits: f64, siblings: &[Sibling]) -> f64 {
@@ -56,28 +56,25 @@ fn cruise_gains_of_coupled_paths() {
 #[test]
 fn what_was_lost_leaves_the_window() {
     const RTT: Duration = Duration::from_millis(50);
-    let mut bbr = build_with("bbr", &ControllerInit { snapshot: Some(snapshot()), ..init(10_000) });
+    let mut bbr = build_with("bbr", &init(10_000).with(|init| init.snapshot = Some(snapshot())));
     let none = Siblings { own: PathId(0), paths: &[] };
-    let lost = |at: u64, bytes: u64, in_flight: u64| Loss {
-        bytes,
-        bytes_in_flight: in_flight,
-        ..loss(Time::from_millis(at), LossCause::Loss, true)
+    let lost = |at: u64, bytes: u64, in_flight: u64| {
+        loss(Time::from_millis(at), LossCause::Loss, true).with(|loss| {
+            loss.bytes = bytes;
+            loss.bytes_in_flight = in_flight;
+        })
     };
     let arrived = |at: u64, in_flight: u64, rounds: u64| {
-        let delivery = DeliverySample {
-            rate: None,
-            delivered: 1_000_000,
-            prior_delivered: rounds * 1_000_000,
-            inflight_at_send: 60_000,
-            lost: 0,
-            limited_by: LimitedBy::Nothing,
-        };
-        Ack {
-            bytes_in_flight: in_flight,
-            delivered: (rounds + 1) * 1_000_000,
-            delivery: Some(delivery),
-            ..ack(Time::from_millis(at), 1_000, RTT)
-        }
+        let delivery = DeliverySample::default().with(|sample| {
+            sample.delivered = 1_000_000;
+            sample.prior_delivered = rounds * 1_000_000;
+            sample.inflight_at_send = 60_000;
+        });
+        ack(Time::from_millis(at), 1_000, RTT).with(|ack| {
+            ack.bytes_in_flight = in_flight;
+            ack.delivered = (rounds + 1) * 1_000_000;
+            ack.delivery = Some(delivery);
+        })
     };
     bbr.on_ack(&arrived(1_990, 70_000, 0), &none);
     bbr.on_loss(&lost(2_000, 10_000, 60_000), &none);

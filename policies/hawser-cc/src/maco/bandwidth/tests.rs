@@ -25,16 +25,18 @@ fn settled(bandwidth: &mut Bandwidth) {
 
 /// An acknowledgement with a delivery rate in bytes per second; 100 of the last sample's datagrams were delivered.
 fn rated(number: u64, rate: f64, limited_by: LimitedBy) -> Ack {
-    let sample = DeliverySample {
-        rate: Some(Rate::from_bits_per_second((8.0 * rate) as u64)),
-        delivered: 100_000,
-        prior_delivered: 0,
-        inflight_at_send: 100_000,
-        lost: 0,
-        limited_by,
-    };
+    let sample = DeliverySample::default().with(|sample| {
+        sample.rate = Some(Rate::from_bits_per_second((8.0 * rate) as u64));
+        sample.delivered = 100_000;
+        sample.prior_delivered = 0;
+        sample.inflight_at_send = 100_000;
+        sample.limited_by = limited_by;
+    });
     let now = Time::from_secs(2) + RTT * number as u32;
-    Ack { delivery: Some(sample), delivered: 100_000 * number, ..testing::ack(now, 1_000, RTT) }
+    testing::ack(now, 1_000, RTT).with(|ack| {
+        ack.delivery = Some(sample);
+        ack.delivered = 100_000 * number;
+    })
 }
 
 fn assert_close(actual: Option<f64>, expected: f64) {
@@ -115,7 +117,7 @@ fn a_rate_of_a_few_datagrams_is_no_measurement() {
     settled(&mut bandwidth);
     bandwidth.delay.on_sample(Time::from_millis(1_100), 0.15);
     let mut ack = rated(1, 3e4, LimitedBy::Nothing);
-    ack.delivery = ack.delivery.map(|sample| DeliverySample { delivered: 3_000, ..sample });
+    ack.delivery = ack.delivery.map(|sample| sample.with(|sample| sample.delivered = 3_000));
     bandwidth.on_ack(&ack, 1_000.0);
     assert_eq!(bandwidth.measured(), None);
     assert_close(bandwidth.product(1), 500_000.0);

@@ -64,7 +64,7 @@ fn an_idle_sender_makes_no_units() {
     for n in 0..200 {
         // Two of three.
         let limited_by = if n % 3 == 0 { LimitedBy::CongestionWindow } else { LimitedBy::Application };
-        let ack = Ack { limited_by, ..ack(Time::from_millis(10 * n), 1_000, RTT) };
+        let ack = ack(Time::from_millis(10 * n), 1_000, RTT).with(|ack| ack.limited_by = limited_by);
         assert_eq!(collector.on_ack(&ack), None);
     }
 }

@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use hawser_policy::{
-    Ack, CongestionController, DeliverySample, LimitedBy, Loss, LossCause, Rate, Sent, Siblings, Time,
-};
+use hawser_policy::{CongestionController, DeliverySample, LimitedBy, LossCause, Rate, Sent, Siblings, Time};
 
 use super::BYTES;
 use crate::testing::{ack, loss};
@@ -124,13 +122,13 @@ impl Flow {
             lost: self.lost,
             done: false,
         });
-        self.controller.on_sent(&Sent {
-            now,
-            packet_number: number,
-            bytes: BYTES,
-            bytes_in_flight: self.in_flight,
-            limited_by: LimitedBy::Nothing,
-        });
+        self.controller.on_sent(&Sent::default().with(|sent| {
+            sent.now = now;
+            sent.packet_number = number;
+            sent.bytes = BYTES;
+            sent.bytes_in_flight = self.in_flight;
+            sent.limited_by = LimitedBy::Nothing;
+        }));
         number
     }
 
@@ -193,25 +191,23 @@ impl Flow {
         let rate =
             (interval >= self.min_rtt).then(|| Rate::from_bytes_over(self.delivered - prior, interval));
         self.peak_rate = self.peak_rate.max(rate.unwrap_or(Rate::ZERO));
-        let heard = Ack {
-            bytes_in_recovery: if number < self.recovery_until { BYTES } else { 0 },
-            largest_acked: number,
-            largest_sent_at: sent_at,
-            bytes_in_flight: self.in_flight,
-            smoothed_rtt: self.srtt,
-            rtt_variance: self.variance,
-            min_rtt: self.min_rtt,
-            delivered: self.delivered,
-            delivery: Some(DeliverySample {
-                rate,
-                delivered: self.delivered - prior,
-                prior_delivered: prior,
-                inflight_at_send: inflight,
-                lost: self.lost - lost_then,
-                limited_by: LimitedBy::Nothing,
-            }),
-            ..ack(now, BYTES, rtt)
-        };
+        let heard = ack(now, BYTES, rtt).with(|ack| {
+            ack.bytes_in_recovery = if number < self.recovery_until { BYTES } else { 0 };
+            ack.largest_acked = number;
+            ack.largest_sent_at = sent_at;
+            ack.bytes_in_flight = self.in_flight;
+            ack.smoothed_rtt = self.srtt;
+            ack.rtt_variance = self.variance;
+            ack.min_rtt = self.min_rtt;
+            ack.delivered = self.delivered;
+            ack.delivery = Some(DeliverySample::default().with(|sample| {
+                sample.rate = rate;
+                sample.delivered = self.delivered - prior;
+                sample.prior_delivered = prior;
+                sample.inflight_at_send = inflight;
+                sample.lost = self.lost - lost_then;
+            }));
+        });
         self.controller.on_ack(&heard, siblings);
         self.trim();
     }
@@ -238,16 +234,15 @@ impl Flow {
             self.recovery_until = first + self.packets.len() as u64;
             (self.between_losses, self.since_loss) = (self.since_loss, 0);
         }
-        let found = Loss {
-            bytes,
-            packets,
-            largest_sent_at,
-            largest_lost: number,
-            bytes_in_flight: self.in_flight,
-            inflight_at_send,
-            lost_since_sent: self.lost - lost_then,
-            ..loss(now, LossCause::Loss, new_epoch)
-        };
+        let found = loss(now, LossCause::Loss, new_epoch).with(|loss| {
+            loss.bytes = bytes;
+            loss.packets = packets;
+            loss.largest_sent_at = largest_sent_at;
+            loss.largest_lost = number;
+            loss.bytes_in_flight = self.in_flight;
+            loss.inflight_at_send = inflight_at_send;
+            loss.lost_since_sent = self.lost - lost_then;
+        });
         self.controller.on_loss(&found, siblings);
         self.trim();
     }

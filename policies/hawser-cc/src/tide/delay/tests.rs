@@ -9,7 +9,7 @@ use crate::testing::ack;
 /// An acknowledgement with this round trip, and a forward delay if the peer reports when packets arrived; milliseconds.
 fn heard(at: u64, rtt: u64, forward: Option<u64>) -> Ack {
     let base = ack(Time::from_millis(at), 1_000, Duration::from_millis(rtt));
-    Ack { one_way_delay: forward.map(Duration::from_millis), ..base }
+    base.with(|ack| ack.one_way_delay = forward.map(Duration::from_millis))
 }
 
 fn delay_after(acks: &[Ack]) -> Delay {
@@ -73,7 +73,7 @@ fn a_least_delay_holds_for_ten_seconds() {
 
 #[test]
 fn another_return_path_does_not_look_like_a_queue() {
-    let far = Ack { received_on: PathId(1), ..heard(10, 140, None) };
+    let far = heard(10, 140, None).with(|ack| ack.received_on = PathId(1));
     let delay = delay_after(&[heard(0, 40, None), heard(5, 40, None), far]);
     assert_eq!(delay.queue(), 0.0);
 }

@@ -3,14 +3,13 @@ use hawser_policy::{LimitedBy, Rate};
 use super::*;
 
 fn sample(megabits: u64, limited_by: LimitedBy) -> DeliverySample {
-    DeliverySample {
-        rate: Some(Rate::from_megabits_per_second(megabits)),
-        delivered: 0,
-        prior_delivered: 0,
-        inflight_at_send: 0,
-        lost: 0,
-        limited_by,
-    }
+    DeliverySample::default().with(|sample| {
+        sample.rate = Some(Rate::from_megabits_per_second(megabits));
+        sample.delivered = 0;
+        sample.prior_delivered = 0;
+        sample.inflight_at_send = 0;
+        sample.limited_by = limited_by;
+    })
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn train(packets: u64, left: u64, came: u64, window: f64) -> Step {
     for at in 0..packets {
         let sent = Time::from_secs(1) + Duration::from_micros(at * left);
         let now = Time::from_secs(1) + Duration::from_millis(40) + Duration::from_micros(at * came);
-        let heard = hawser_policy::Ack { largest_sent_at: sent, ..ack(now, 1_000, now.since(sent)) };
+        let heard = ack(now, 1_000, now.since(sent)).with(|ack| ack.largest_sent_at = sent);
         let seen = Seen { round_over: at == 0, datagram: 1_000.0, window, base: 0.04, rate: 1e6 };
         last = startup.on_ack(&heard, &seen);
         if last != Step::Grow {

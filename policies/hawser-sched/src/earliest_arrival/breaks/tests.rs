@@ -33,7 +33,10 @@ impl Bed {
 
     /// The path that is chosen at a time in ms.
     fn ask(&mut self, ms: u64) -> Option<u32> {
-        let queue = QueueView { unsent: 500_000, connection_window_left: u64::MAX, ..QueueView::default() };
+        let queue = QueueView::default().with(|queue| {
+            queue.unsent = 500_000;
+            queue.connection_window_left = u64::MAX;
+        });
         let view: SendView<'_> = view_at(Time::from_millis(ms), &self.paths, queue);
         match self.scheduler.schedule(&view, &mut self.commands) {
             Decision::Send(Assignment { path, .. }) => Some(path.0),
@@ -63,10 +66,9 @@ fn a_link_of_this_end_is_left_out_as_long_as_it_is_away() {
     let mut bed = Bed::new();
     bed.paths[0].link = Some(LinkId(4));
     let at = Time::from_millis(500);
-    let next = HandOver { at, to: None, interruption: Some(Duration::from_millis(200)) };
-    let state = hawser_policy::LinkState { hand_over: Some(next), ..Default::default() };
-    let update =
-        LinkUpdate { now: Time::ZERO, link: LinkId(4), state: &state, forecasts: &[], metered: false };
+    let next = HandOver::new(at).with(|hand_over| hand_over.interruption = Some(Duration::from_millis(200)));
+    let state = hawser_policy::LinkState::default().with(|state| state.hand_over = Some(next));
+    let update = LinkUpdate::new(Time::ZERO, LinkId(4), &state);
     bed.scheduler.on_event(&Event::Link(&update), &mut Vec::new());
     assert_eq!(bed.left_out(1..1_000), (500..700).collect::<Vec<_>>());
 }

@@ -8,7 +8,7 @@ use crate::testing::{path, view_at};
 
 /// Two paths with room, the second over link 7.
 fn paths() -> [PathView; 2] {
-    [path(1, 20, 100_000), PathView { link: Some(LinkId(7)), ..path(2, 30, 100_000) }]
+    [path(1, 20, 100_000), path(2, 30, 100_000).with(|path| path.link = Some(LinkId(7)))]
 }
 
 fn copies(scheduler: &mut EarliestArrival, paths: &[PathView], queue: QueueView) -> PathMask {
@@ -19,7 +19,7 @@ fn copies(scheduler: &mut EarliestArrival, paths: &[PathView], queue: QueueView)
 }
 
 fn unsent(bytes: u64) -> QueueView {
-    QueueView { unsent: bytes, ..QueueView::default() }
+    QueueView::default().with(|queue| queue.unsent = bytes)
 }
 
 /// A copy on the second path.
@@ -33,7 +33,7 @@ fn a_message_is_copied_and_what_is_longer_is_not() {
     assert_eq!(of(unsent(50_000)), second());
     assert_eq!(of(unsent(128_000)), second());
     assert_eq!(of(unsent(128_001)), PathMask::NONE);
-    assert_eq!(of(QueueView { datagrams: 100, ..unsent(50_000) }), PathMask::NONE);
+    assert_eq!(of(unsent(50_000).with(|queue| queue.datagrams = 100)), PathMask::NONE);
     let one = &paths()[..1];
     assert_eq!(copies(&mut EarliestArrival::default(), one, unsent(50_000)), PathMask::NONE);
 }
@@ -73,7 +73,7 @@ fn what_a_transfer_lost_is_no_message() {
     for ms in [50, 90] {
         let _ = scheduler.schedule(&view_at(Time::from_millis(ms), &paths, unsent(0)), &mut Vec::new());
     }
-    let lost = QueueView { retransmit: 7_000, ..QueueView::default() };
+    let lost = QueueView::default().with(|queue| queue.retransmit = 7_000);
     assert_eq!(copies(&mut scheduler, &paths, lost), PathMask::NONE);
 }
 
@@ -93,7 +93,7 @@ fn nothing_is_copied_to_a_link_of_ours_that_is_metered() {
     let mut scheduler = EarliestArrival::default();
     let state = LinkState::default();
     let mut tell = |metered| {
-        let update = LinkUpdate { now: Time::ZERO, link: LinkId(7), state: &state, forecasts: &[], metered };
+        let update = LinkUpdate::new(Time::ZERO, LinkId(7), &state).with(|update| update.metered = metered);
         scheduler.on_event(&Event::Link(&update), &mut Vec::new());
         copies(&mut scheduler, &paths(), unsent(5_000))
     };

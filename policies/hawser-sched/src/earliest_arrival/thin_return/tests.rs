@@ -22,14 +22,12 @@ impl Bed {
         let mut commands = Vec::new();
         for _ in 0..duration / 10 {
             self.now += 10;
-            let one = PathView {
-                latest_rtt: Duration::from_millis(40 + back_ms + forward_ms),
-                // The clocks differ by a second.
-                one_way_delay: Some(Duration::from_millis(1_020 + forward_ms)),
-                congestion_window: self.window,
-                ..path(1, 40, 0)
-            };
-            let one = PathView { bytes_in_flight: self.window, ..one };
+            let one = path(1, 40, 0).with(|path| {
+                path.latest_rtt = Duration::from_millis(40 + back_ms + forward_ms); // The clocks differ by a second.
+                path.one_way_delay = Some(Duration::from_millis(1_020 + forward_ms));
+                path.congestion_window = self.window;
+            });
+            let one = one.with(|path| path.bytes_in_flight = self.window);
             let paths = [one];
             let view = view_at(Time::from_millis(self.now), &paths, QueueView::default());
             if self.thin.is_due(view.now) {
@@ -86,7 +84,7 @@ fn peers_that_do_not_tell_when_packets_arrive_are_asked_for_nothing() {
     let mut thin = ThinReturn::default();
     let mut commands = Vec::new();
     for ms in 0..1_000 {
-        let one = PathView { latest_rtt: Duration::from_millis(40 + ms), ..path(1, 40, 0) };
+        let one = path(1, 40, 0).with(|path| path.latest_rtt = Duration::from_millis(40 + ms));
         thin.look(&view_at(Time::from_millis(ms), &[one], QueueView::default()), &mut commands);
     }
     assert!(commands.is_empty());

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use hawser_policy::{
     Command, Commands, Decision, Event, Interests, PacketReport, PacketSent, PathId, PathMask, PathView,
     QueueView, Reliability, Scheduler, Segment, SegmentKind, Selection, SendQueue, SendView, StreamId,
-    StreamRange, Tag, Time,
+    StreamRange, Time,
 };
 
 use crate::testing::DATAGRAM;
@@ -69,14 +69,13 @@ impl SendQueue for Queue {
                     if rest[0] != state {
                         continue;
                     }
-                    let segment = Segment {
-                        id: Some(frame.id),
-                        kind: frame.kind,
-                        extent: frame.extent.clone(),
-                        reliability: frame.reliability,
-                        retransmission,
-                        ..Segment::plain(STREAM, range)
-                    };
+                    let segment = Segment::plain(STREAM, range).with(|segment| {
+                        segment.id = Some(frame.id);
+                        segment.kind = frame.kind;
+                        segment.extent = frame.extent.clone();
+                        segment.reliability = frame.reliability;
+                        segment.retransmission = retransmission;
+                    });
                     if visit(&segment).is_break() {
                         return;
                     }
@@ -122,9 +121,12 @@ impl Queue {
 
     pub(super) fn view<'a>(&'a self, now: Time, paths: &'a [PathView]) -> SendView<'a> {
         let (unsent, retransmit) = (self.count(Byte::Unsent), self.count(Byte::Lost));
-        let queue =
-            QueueView { unsent, retransmit, connection_window_left: u64::MAX, ..QueueView::default() };
-        SendView { now, paths, queue, segments: self }
+        let queue = QueueView::default().with(|queue| {
+            queue.unsent = unsent;
+            queue.retransmit = retransmit;
+            queue.connection_window_left = u64::MAX;
+        });
+        SendView::new(now, paths, queue, self)
     }
 
     fn frame_at(&self, at: u64) -> &Written {
@@ -194,16 +196,15 @@ impl Queue {
         self.next_number += 1;
         path.bytes_in_flight += DATAGRAM;
         let ranges = [StreamRange { stream: STREAM, range: packet.range.clone(), copy: false }];
-        let event = PacketSent {
-            now,
-            path: path.id,
-            packet_number: packet.number,
-            bytes: DATAGRAM,
-            bytes_in_flight: path.bytes_in_flight,
-            tag: Tag(0),
-            ranges: &ranges,
-            limited_by: Default::default(),
-        };
+        let event = PacketSent::default().with(|sent| {
+            sent.now = now;
+            sent.path = path.id;
+            sent.packet_number = packet.number;
+            sent.bytes = DATAGRAM;
+            sent.bytes_in_flight = path.bytes_in_flight;
+            sent.ranges = &ranges;
+            sent.limited_by = Default::default();
+        });
         tell(scheduler, &Event::Sent(&event));
         if is_copied {
             self.copied.push(packet.clone());
@@ -260,17 +261,15 @@ impl Queue {
             path.bytes_in_flight = path.bytes_in_flight.saturating_sub(DATAGRAM);
         }
         let ranges = [StreamRange { stream: STREAM, range: packet.range.clone(), copy: false }];
-        let report = PacketReport {
-            now,
-            path: packet.path,
-            packet_number: packet.number,
-            bytes: DATAGRAM,
-            sent_at: now,
-            bytes_in_flight_at_send: DATAGRAM,
-            tag: Tag(0),
-            ranges: &ranges,
-            one_way_delay: None,
-        };
+        let report = PacketReport::default().with(|report| {
+            report.now = now;
+            report.path = packet.path;
+            report.packet_number = packet.number;
+            report.bytes = DATAGRAM;
+            report.sent_at = now;
+            report.bytes_in_flight_at_send = DATAGRAM;
+            report.ranges = &ranges;
+        });
         tell(scheduler, &if is_lost { Event::Lost(&report) } else { Event::Acked(&report) });
     }
 }

@@ -69,16 +69,15 @@ impl FourDMapScheduler {
     pub(super) fn send(&self, view: &SendView<'_>) -> Option<Decision> {
         for path in self.usable.iter().map(|at| &view.paths[*at]).filter(|path| path.sendable() > 0) {
             let Some(piece) = self.buffers.of(path.id).and_then(|buffer| buffer.first()) else { continue };
-            let mut assignment = Assignment {
-                selection: Selection::Range {
+            let mut assignment = Assignment::next(path.id).with(|assignment| {
+                assignment.selection = Selection::Range {
                     stream: piece.stream,
                     start: piece.range.start,
                     // The last packet is filled up with what follows.
                     end: self.buffers.filled_up(piece),
-                },
-                max_bytes: piece.range.end - piece.range.start,
-                ..Assignment::next(path.id)
-            };
+                };
+                assignment.max_bytes = piece.range.end - piece.range.start;
+            });
             if piece.is_copied {
                 self.add_copies(view, path, &mut assignment);
             }

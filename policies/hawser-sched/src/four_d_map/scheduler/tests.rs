@@ -22,7 +22,10 @@ fn fixed(mechanism: FourDMapMechanism) -> FourDMapScheduler {
 
 /// A path with this window, none of it used.
 fn open(id: u32, rtt_ms: u64, window: u64) -> PathView {
-    PathView { congestion_window: window, bytes_in_flight: 0, ..path(id, rtt_ms, 0) }
+    path(id, rtt_ms, 0).with(|path| {
+        path.congestion_window = window;
+        path.bytes_in_flight = 0;
+    })
 }
 
 /// Sends as much as goes.
@@ -308,8 +311,8 @@ fn rewards_reach_the_learner() {
 fn a_view_without_segments_is_served_from_its_head() {
     let mut scheduler = with(FourDMapChoice::Learned);
     let paths = [open(0, 20, 100_000), open(1, 50, 100_000)];
-    let queue = QueueView { unsent: 5_000, ..QueueView::default() };
-    let view = SendView { now: Time::ZERO, paths: &paths, queue, segments: &() };
+    let queue = QueueView::default().with(|queue| queue.unsent = 5_000);
+    let view = SendView::new(Time::ZERO, &paths, queue, &());
     let decision = scheduler.schedule(&view, &mut Commands::new());
     assert_eq!(decision, Decision::Send(Assignment::next(PathId(0))));
 }

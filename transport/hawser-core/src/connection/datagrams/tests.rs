@@ -21,7 +21,7 @@ fn queue(send: usize, receive: Option<usize>) -> DatagramQueue {
 }
 
 fn to(path: Option<PathId>) -> DatagramInfo {
-    DatagramInfo { path, ..DatagramInfo::default() }
+    DatagramInfo::default().with(|info| info.path = path)
 }
 
 fn packet(queue: &mut DatagramQueue, path: PathId, room: usize) -> Vec<Vec<u8>> {
@@ -150,7 +150,7 @@ fn urgent_messages_leave_first_and_are_the_last_to_be_dropped() {
     let priorities =
         [(0, None), (2, None), (0, Some(PathId(1))), (2, Some(PathId(1))), (1, None), (-1, None)];
     for (number, (priority, path)) in priorities.into_iter().enumerate() {
-        let info = DatagramInfo { priority, ..to(path) };
+        let info = to(path).with(|info| info.priority = priority);
         queue.send(message(number as u8, 10), &info, ROOM, WhenFull::Refuse).expect("room");
     }
     let mut seen = Vec::new();
@@ -163,7 +163,7 @@ fn urgent_messages_leave_first_and_are_the_last_to_be_dropped() {
     for number in 6..9 {
         queue.send(message(number, 10), &to(None), ROOM, WhenFull::DropOldest).expect("makes room");
     }
-    let less = DatagramInfo { priority: -2, ..to(None) };
+    let less = to(None).with(|info| info.priority = -2);
     let refused = queue.send(message(9, 10), &less, ROOM, WhenFull::DropOldest);
     assert_eq!(refused, Err(SendDatagramError::Blocked));
     queue.send(message(10, 10), &to(None), ROOM, WhenFull::DropOldest).expect("makes room");
@@ -180,7 +180,7 @@ fn messages_expire_unsent() {
     for (number, deadline, path) in
         [(0, at(20), None), (1, None, None), (2, at(10), None), (3, at(10), Some(PathId(1)))]
     {
-        let info = DatagramInfo { deadline, ..to(path) };
+        let info = to(path).with(|info| info.deadline = deadline);
         queue.send(message(number, 10), &info, ROOM, WhenFull::Refuse).expect("room");
     }
     assert_eq!(queue.next_expiry(), at(10));

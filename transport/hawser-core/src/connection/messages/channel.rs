@@ -24,6 +24,7 @@ pub(crate) const RIDES: u8 = 3;
 
 /// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SendMessageError {
     /// One of the ends did not list the feature, or the handshake is not so far.
     #[error("{0:?} was not negotiated")]

@@ -122,13 +122,11 @@ impl Incoming {
             self.counts.dropped += 1;
             return None;
         }
-        Some(Message {
-            feature: FeatureId(frame.feature),
-            path: frame.path_id.map(PathId),
-            sequence: frame.sequence_number,
-            delivery: from_wire(frame.delivery),
-            payload: frame.payload.to_vec(),
-        })
+        Some(Message::latest(FeatureId(frame.feature), frame.payload.to_vec()).with(|message| {
+            message.path = frame.path_id.map(PathId);
+            message.sequence = frame.sequence_number;
+            message.delivery = from_wire(frame.delivery);
+        }))
     }
 
     /// Hands on a message of which only the newest counts.

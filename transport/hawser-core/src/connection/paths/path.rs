@@ -333,14 +333,14 @@ impl Path {
 
     /// What is told where acknowledgements may leave; `None` for paths that policies do not see.
     pub(crate) fn as_return_path(&self) -> Option<ReturnPath> {
-        Some(ReturnPath {
-            id: self.id,
-            link: self.link,
-            state: self.state()?,
-            smoothed_rtt: self.recovery.rtt.smoothed(),
-            has_rtt_sample: self.recovery.rtt.has_sample(),
-            heard_at: self.heard_at,
-        })
+        let state = self.state()?;
+        Some(ReturnPath::new(self.id).with(|path| {
+            path.link = self.link;
+            path.state = state;
+            path.smoothed_rtt = self.recovery.rtt.smoothed();
+            path.has_rtt_sample = self.recovery.rtt.has_sample();
+            path.heard_at = self.heard_at;
+        }))
     }
 
     /// What a coupled controller may know.

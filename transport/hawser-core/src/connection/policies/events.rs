@@ -56,16 +56,16 @@ impl Policies {
         limited_by: LimitedBy,
     ) {
         self.with_ranges(&packet.frames, move |policies, ranges| {
-            policies.on_event(&Event::Sent(&PacketSent {
-                now: packet.sent_at,
-                path,
-                packet_number: packet.packet_number,
-                bytes: u64::from(packet.bytes),
-                bytes_in_flight,
-                tag: packet.tag,
-                ranges,
-                limited_by,
-            }));
+            policies.on_event(&Event::Sent(&PacketSent::default().with(|sent| {
+                sent.now = packet.sent_at;
+                sent.path = path;
+                sent.packet_number = packet.packet_number;
+                sent.bytes = u64::from(packet.bytes);
+                sent.bytes_in_flight = bytes_in_flight;
+                sent.tag = packet.tag;
+                sent.ranges = ranges;
+                sent.limited_by = limited_by;
+            })));
         });
     }
 
@@ -168,15 +168,15 @@ fn report<'a>(
     ranges: &'a [StreamRange],
     one_way_delay: Option<Duration>,
 ) -> PacketReport<'a> {
-    PacketReport {
-        now,
-        path,
-        packet_number: packet.packet_number,
-        bytes: u64::from(packet.bytes),
-        sent_at: packet.sent_at,
-        bytes_in_flight_at_send: u64::from(packet.delivery.inflight),
-        tag: packet.tag,
-        ranges,
-        one_way_delay,
-    }
+    PacketReport::default().with(|report| {
+        report.now = now;
+        report.path = path;
+        report.packet_number = packet.packet_number;
+        report.bytes = u64::from(packet.bytes);
+        report.sent_at = packet.sent_at;
+        report.bytes_in_flight_at_send = u64::from(packet.delivery.inflight);
+        report.tag = packet.tag;
+        report.ranges = ranges;
+        report.one_way_delay = one_way_delay;
+    })
 }

@@ -190,7 +190,8 @@ impl Policies {
         }
         targets.paths.fill_views(now, &mut self.views);
         let queue = schedule::queue_view(targets.streams, targets.datagrams);
-        let view = SendView { now, paths: &self.views, queue, segments: &Waiting::new(&targets) };
+        let waiting = Waiting::new(&targets);
+        let view = SendView::new(now, &self.views, queue, &waiting);
         if scheduler {
             self.set.scheduler.on_timeout(&view, &mut self.commands);
         }

@@ -33,7 +33,7 @@ impl Policies {
         let (mut answer, mut expires) = (None, None);
         streams.visit_sent(range, &mut |segment| {
             expires = segment.deadline.filter(|_| segment.reliability == Reliability::UntilDeadline);
-            answer = protection.protect(&ProtectionView { now, path, paths, segment });
+            answer = protection.protect(&ProtectionView::new(now, path, paths, segment));
         });
         (answer, expires)
     }

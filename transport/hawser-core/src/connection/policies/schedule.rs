@@ -15,11 +15,10 @@ use crate::connection::streams::Streams;
 
 /// What waits to be sent, as schedulers see it.
 pub(crate) fn queue_view(streams: &Streams, datagrams: &DatagramQueue) -> QueueView {
-    QueueView {
-        datagrams: datagrams.queued_for_any(),
-        datagram_count: datagrams.count_for_any(),
-        ..streams.queue()
-    }
+    streams.queue().with(|queue| {
+        queue.datagrams = datagrams.queued_for_any();
+        queue.datagram_count = datagrams.count_for_any();
+    })
 }
 
 /// Whether there is anything in it.
@@ -63,7 +62,7 @@ impl Policies {
         if !targets.paths.iter().any(|path| path.can_send_data(now)) {
             return None;
         }
-        let queue = QueueView { repair, ..queue_view(targets.streams, targets.datagrams) };
+        let queue = queue_view(targets.streams, targets.datagrams).with(|queue| queue.repair = repair);
         let mut decision = self.ask(queue, targets);
         if !self.commands.is_empty() {
             self.apply_commands(targets);
@@ -75,10 +74,10 @@ impl Policies {
         }
         let named = match decision {
             Decision::Send(assignment) if self.is_sendable(&assignment) => {
-                return Some(Assignment {
-                    copies: self.set_positions(assignment.copies, targets.paths),
-                    ..assignment
-                });
+                return Some(
+                    assignment
+                        .with(|made| made.copies = self.set_positions(assignment.copies, targets.paths)),
+                );
             }
             Decision::Send(_) => None,
             Decision::Wait(until) => until,
@@ -91,7 +90,8 @@ impl Policies {
     fn ask(&mut self, queue: QueueView, targets: &mut Targets<'_>) -> Decision {
         let now = targets.now;
         targets.paths.fill_views(now, &mut self.views);
-        let view = SendView { now, paths: &self.views, queue, segments: &Waiting::new(targets) };
+        let waiting = Waiting::new(targets);
+        let view = SendView::new(now, &self.views, queue, &waiting);
         self.set.scheduler.schedule(&view, &mut self.commands)
     }
 
@@ -134,7 +134,7 @@ impl Policies {
             | Selection::Repair
                 if is_queued =>
             {
-                let head = Assignment { selection: Selection::Next, ..*assignment };
+                let head = (*assignment).with(|assignment| assignment.selection = Selection::Next);
                 self.pending_assignment = Some(head);
             }
             _ => {

@@ -139,27 +139,27 @@ impl PathRecovery {
     pub(super) fn signal_ack(&mut self, tally: &AckTally, now: Time, siblings: &Siblings<'_>) {
         let Some((largest_acked, largest_sent_at)) = tally.largest.filter(|_| !self.retired) else { return };
         self.acked_since_loss += tally.bytes;
-        let ack = Ack {
-            now,
-            bytes: tally.bytes,
-            bytes_in_recovery: tally.bytes_in_recovery,
-            packets: tally.packets,
-            largest_acked,
-            largest_sent_at,
-            bytes_in_flight: self.bytes_in_flight,
-            received_on: tally.received_on,
-            latest_rtt: tally.latest_rtt,
-            raw_rtt: tally.raw_rtt,
-            smoothed_rtt: self.rtt.smoothed(),
-            rtt_variance: self.rtt.variance(),
-            min_rtt: self.rtt.min(),
-            reorders: self.reordering.packet_threshold().is_none(),
-            one_way_delay: tally.one_way_delay,
-            limited_by: if self.is_refilled_slowly() { LimitedBy::Scheduler } else { self.limited_by },
-            delivered: self.delivery.delivered(),
-            delivery: tally.delivery,
-            ecn_ce: tally.congestion_marks,
-        };
+        let ack = Ack::default().with(|ack| {
+            ack.now = now;
+            ack.bytes = tally.bytes;
+            ack.bytes_in_recovery = tally.bytes_in_recovery;
+            ack.packets = tally.packets;
+            ack.largest_acked = largest_acked;
+            ack.largest_sent_at = largest_sent_at;
+            ack.bytes_in_flight = self.bytes_in_flight;
+            ack.received_on = tally.received_on;
+            ack.latest_rtt = tally.latest_rtt;
+            ack.raw_rtt = tally.raw_rtt;
+            ack.smoothed_rtt = self.rtt.smoothed();
+            ack.rtt_variance = self.rtt.variance();
+            ack.min_rtt = self.rtt.min();
+            ack.reorders = self.reordering.packet_threshold().is_none();
+            ack.one_way_delay = tally.one_way_delay;
+            ack.limited_by = if self.is_refilled_slowly() { LimitedBy::Scheduler } else { self.limited_by };
+            ack.delivered = self.delivery.delivered();
+            ack.delivery = tally.delivery;
+            ack.ecn_ce = tally.congestion_marks;
+        });
         self.controller.on_ack(&ack, siblings);
         self.refresh_limits(now);
     }
@@ -181,19 +181,17 @@ impl PathRecovery {
             self.epoch.settle();
             self.rtt.restart_minimum(now);
         }
-        let loss = Loss {
-            now,
-            cause,
-            bytes: tally.bytes,
-            packets: tally.packets,
-            largest_sent_at,
-            largest_lost,
-            bytes_in_flight: self.bytes_in_flight,
-            inflight_at_send: u64::from(tally.largest_state.inflight),
-            lost_since_sent: self.delivery.lost_since(&tally.largest_state),
-            limited_by: tally.limited_by,
-            new_epoch,
-        };
+        let loss = Loss::new(now, cause).with(|loss| {
+            loss.bytes = tally.bytes;
+            loss.packets = tally.packets;
+            loss.largest_sent_at = largest_sent_at;
+            loss.largest_lost = largest_lost;
+            loss.bytes_in_flight = self.bytes_in_flight;
+            loss.inflight_at_send = u64::from(tally.largest_state.inflight);
+            loss.lost_since_sent = self.delivery.lost_since(&tally.largest_state);
+            loss.limited_by = tally.limited_by;
+            loss.new_epoch = new_epoch;
+        });
         self.controller.on_loss(&loss, siblings);
         if tally.persistent {
             // RFC 9002 appendix B.8: the collapsed window may grow with the next acknowledgement.
@@ -213,19 +211,17 @@ impl PathRecovery {
             self.open_epoch(now);
         }
         self.epoch.reasons[0].certain = true;
-        let loss = Loss {
-            now,
-            cause: LossCause::EcnMark,
-            bytes: 0,
-            packets: 0,
-            largest_sent_at,
-            largest_lost,
-            bytes_in_flight: self.bytes_in_flight,
-            inflight_at_send: 0,
-            lost_since_sent: 0,
-            limited_by: LimitedBy::Nothing,
-            new_epoch,
-        };
+        let loss = Loss::new(now, LossCause::EcnMark).with(|loss| {
+            loss.bytes = 0;
+            loss.packets = 0;
+            loss.largest_sent_at = largest_sent_at;
+            loss.largest_lost = largest_lost;
+            loss.bytes_in_flight = self.bytes_in_flight;
+            loss.inflight_at_send = 0;
+            loss.lost_since_sent = 0;
+            loss.limited_by = LimitedBy::Nothing;
+            loss.new_epoch = new_epoch;
+        });
         self.controller.on_loss(&loss, siblings);
         self.refresh_limits(now);
     }
@@ -236,7 +232,11 @@ impl PathRecovery {
             return;
         }
         let undone = record.epoch.and_then(|epoch| self.epoch.on_spurious(epoch));
-        self.controller.on_spurious_loss(&SpuriousLoss { now, bytes: u64::from(record.bytes), undone });
+        self.controller.on_spurious_loss(&SpuriousLoss::default().with(|late| {
+            late.now = now;
+            late.bytes = u64::from(record.bytes);
+            late.undone = undone;
+        }));
         if undone.is_some() {
             self.refresh_limits(now);
         }
@@ -288,20 +288,18 @@ impl PathRecovery {
 
     /// What a successor of the present controller takes over.
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
-        let mut snapshot = Snapshot {
-            now,
-            congestion_window: self.window,
-            slow_start_threshold: self.controller.slow_start_threshold(),
-            pacing_rate: Some(self.pacer.rate()),
-            smoothed_rtt: self.rtt.smoothed(),
-            rtt_variance: self.rtt.variance(),
-            min_rtt: self.rtt.min(),
-            min_rtt_at: self.rtt.min_at(),
-            max_delivery_rate: self.delivery.max_rate(),
-            bytes_in_flight: self.bytes_in_flight,
-            pipe_full: self.pipe_full || (!self.in_slow_start() && self.rtt.has_queue()),
-            window_before_loss: None,
-        };
+        let mut snapshot = Snapshot::new(now, self.window).with(|snapshot| {
+            snapshot.slow_start_threshold = self.controller.slow_start_threshold();
+            snapshot.pacing_rate = Some(self.pacer.rate());
+            snapshot.smoothed_rtt = self.rtt.smoothed();
+            snapshot.rtt_variance = self.rtt.variance();
+            snapshot.min_rtt = self.rtt.min();
+            snapshot.min_rtt_at = self.rtt.min_at();
+            snapshot.max_delivery_rate = self.delivery.max_rate();
+            snapshot.bytes_in_flight = self.bytes_in_flight;
+            snapshot.pipe_full = self.pipe_full || (!self.in_slow_start() && self.rtt.has_queue());
+            snapshot.window_before_loss = None;
+        });
         self.controller.fill_snapshot(&mut snapshot);
         snapshot
     }
@@ -327,16 +325,12 @@ impl PathRecovery {
 }
 
 pub(super) fn controller_init(identity: &PathIdentity, now: Time, max_datagram_size: u16) -> ControllerInit {
-    ControllerInit {
-        path: identity.path,
-        now,
-        max_datagram_size,
-        initial_window: initial_window(max_datagram_size),
-        link: identity.link,
-        remote: identity.remote,
-        seed: identity.seed,
-        snapshot: None,
-    }
+    ControllerInit::new(identity.path, now, identity.remote).with(|init| {
+        init.max_datagram_size = max_datagram_size;
+        init.initial_window = initial_window(max_datagram_size);
+        init.link = identity.link;
+        init.seed = identity.seed;
+    })
 }
 
 /// RFC 9002 section 7.2: ten datagrams, at most 14,720 bytes or two datagrams.

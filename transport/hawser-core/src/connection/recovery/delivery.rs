@@ -177,14 +177,14 @@ impl DeliveryRateEstimator {
         if let Some(rate) = rate {
             self.note_rate(rate, limited_by.leaves_window_unused());
         }
-        let sample = DeliverySample {
-            rate,
-            delivered,
-            prior_delivered: state.delivered,
-            inflight_at_send: u64::from(state.inflight),
-            lost: self.lost_since(&state),
-            limited_by,
-        };
+        let sample = DeliverySample::default().with(|sample| {
+            sample.rate = rate;
+            sample.delivered = delivered;
+            sample.prior_delivered = state.delivered;
+            sample.inflight_at_send = u64::from(state.inflight);
+            sample.lost = self.lost_since(&state);
+            sample.limited_by = limited_by;
+        });
         (Some(sample), round_began)
     }
 

@@ -386,20 +386,20 @@ impl PathRecovery {
 
     /// What a coupled controller on another path may know of this one.
     pub(crate) fn sibling(&self, path: PathId, group: GroupId, can_send: bool) -> Sibling {
-        Sibling {
-            path,
-            group,
-            congestion_window: self.window,
-            smoothed_rtt: self.rtt.smoothed(),
-            min_rtt: self.rtt.min(),
-            usable: can_send && self.rtt.has_sample(),
-            max_datagram_size: self.max_datagram_size,
-            delivery_rate: self.delivery.rate(),
-            max_delivery_rate: self.delivery.max_rate(),
-            acked_since_loss: self.acked_since_loss,
-            acked_between_losses: self.acked_between_losses,
-            loss_ppm: self.recent_loss.ppm(),
-        }
+        Sibling::default().with(|sibling| {
+            sibling.path = path;
+            sibling.group = group;
+            sibling.congestion_window = self.window;
+            sibling.smoothed_rtt = self.rtt.smoothed();
+            sibling.min_rtt = self.rtt.min();
+            sibling.usable = can_send && self.rtt.has_sample();
+            sibling.max_datagram_size = self.max_datagram_size;
+            sibling.delivery_rate = self.delivery.rate();
+            sibling.max_delivery_rate = self.delivery.max_rate();
+            sibling.acked_since_loss = self.acked_since_loss;
+            sibling.acked_between_losses = self.acked_between_losses;
+            sibling.loss_ppm = self.recent_loss.ppm();
+        })
     }
 
     /// Fills in what recovery knows of a path.
@@ -427,13 +427,13 @@ impl PathRecovery {
 
     #[inline]
     fn tell_sent(&mut self, packet: &SentPacket, bytes: u64, limited_by: LimitedBy) {
-        self.controller.on_sent(&Sent {
-            now: packet.sent_at,
-            packet_number: packet.packet_number,
-            bytes,
-            bytes_in_flight: self.bytes_in_flight,
-            limited_by,
-        });
+        self.controller.on_sent(&Sent::default().with(|sent| {
+            sent.now = packet.sent_at;
+            sent.packet_number = packet.packet_number;
+            sent.bytes = bytes;
+            sent.bytes_in_flight = self.bytes_in_flight;
+            sent.limited_by = limited_by;
+        }));
         if self.bytes_in_flight == bytes {
             // The first packet after a pause: controllers may restart from a lower rate.
             self.refresh_limits(packet.sent_at);

@@ -187,13 +187,13 @@ impl PathRecovery {
     pub(super) fn signal_outage(&mut self, tally: &OutageTally, now: Time) {
         let told = tally.packets > 0 && !self.retired;
         let Some((_, since)) = self.silences.ended.as_ref().filter(|_| told) else { return };
-        self.controller.on_outage(&Outage {
-            now,
-            since: *since,
-            bytes: tally.bytes,
-            packets: tally.packets,
-            bytes_in_flight: self.bytes_in_flight,
-        });
+        self.controller.on_outage(&Outage::default().with(|outage| {
+            outage.now = now;
+            outage.since = *since;
+            outage.bytes = tally.bytes;
+            outage.packets = tally.packets;
+            outage.bytes_in_flight = self.bytes_in_flight;
+        }));
         self.refresh_limits(now);
     }
 }

@@ -82,7 +82,10 @@ fn clamped(plan: &Protection) -> Protection {
         ErasureCode::Xor => 1,
         _ => plan.repair_symbols.clamp(1, MAX_REPAIR_SYMBOLS),
     };
-    Protection { source_symbols: plan.source_symbols.clamp(1, MAX_SOURCE_SYMBOLS), repair_symbols, ..*plan }
+    (*plan).with(|protection| {
+        protection.source_symbols = plan.source_symbols.clamp(1, MAX_SOURCE_SYMBOLS);
+        protection.repair_symbols = repair_symbols;
+    })
 }
 
 impl Block {

@@ -379,15 +379,15 @@ impl Sources {
         for source in tracked.sources.iter().filter(|source| source.fate == Fate::UnderWay) {
             self.numbers.remove(&(source.range.id, source.range.offset));
         }
-        self.reports.push(BlockReport {
-            now,
-            path: tracked.path,
-            stream: tracked.stream,
-            source_symbols: tracked.total,
-            repair_symbols: tracked.repair_symbols,
-            lost: tracked.lost,
-            recovered: tracked.recovered,
-        });
+        self.reports.push(BlockReport::default().with(|report| {
+            report.now = now;
+            report.path = tracked.path;
+            report.stream = tracked.stream;
+            report.source_symbols = tracked.total;
+            report.repair_symbols = tracked.repair_symbols;
+            report.lost = tracked.lost;
+            report.recovered = tracked.recovered;
+        }));
     }
 
     /// Gives back memory of busier times: room for source symbols that have arrived.

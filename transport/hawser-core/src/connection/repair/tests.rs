@@ -72,14 +72,7 @@ const STREAM: StreamId = StreamId(2);
 const LENGTH: u64 = 100;
 
 fn plan(code: ErasureCode, source_symbols: u16, repair_symbols: u16) -> Protection {
-    Protection {
-        code,
-        source_symbols,
-        repair_symbols,
-        span: Duration::from_millis(10),
-        path: None,
-        across_paths: false,
-    }
+    Protection::new(code, source_symbols, repair_symbols, Duration::from_millis(10))
 }
 
 fn subject() -> Subject {
@@ -523,7 +516,7 @@ fn the_end_of_a_stream_ends_its_blocks_on_all_paths() {
 #[test]
 fn a_block_across_paths_takes_the_data_of_all() {
     let mut sender = Sender::default();
-    let plan = Protection { across_paths: true, ..plan(ErasureCode::ReedSolomon, 6, 2) };
+    let plan = plan(ErasureCode::ReedSolomon, 6, 2).with(|protection| protection.across_paths = true);
     let subjects = [0, 1].map(|path| Subject { path: PathId(path), ..subject() });
     // Nothing of path 1 was protected for a while.
     (0..u64::from(DECLINED)).for_each(|stream| {

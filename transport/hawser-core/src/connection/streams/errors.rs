@@ -65,6 +65,7 @@ pub enum ResetAtError {
 
 /// Why a frame was not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FrameError {
     /// The stream has no such frame of which something is not acknowledged.
     #[error("the stream holds no frame of this number")]

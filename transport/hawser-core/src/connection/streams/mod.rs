@@ -213,12 +213,11 @@ impl Streams {
     #[inline]
     pub(crate) fn queue(&self) -> QueueView {
         let credit = self.credit.left();
-        QueueView {
-            unsent: self.totals.gaps + self.totals.tail.min(credit),
-            retransmit: self.totals.lost,
-            connection_window_left: credit,
-            ..QueueView::default()
-        }
+        QueueView::default().with(|queue| {
+            queue.unsent = self.totals.gaps + self.totals.tail.min(credit);
+            queue.retransmit = self.totals.lost;
+            queue.connection_window_left = credit;
+        })
     }
 
     /// Whether there is something in the queue.

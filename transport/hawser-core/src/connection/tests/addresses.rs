@@ -200,36 +200,35 @@ fn acknowledgements_for_an_address_without_room_take_another_path() {
 /// No field as in a new view.
 fn foreign_view() -> PathView {
     let odd = Duration::from_nanos(77);
-    PathView {
-        id: PathId(77),
-        link: Some(LinkId(77)),
-        group: GroupId(77),
-        state: PathState::Suspect,
-        status: PathStatus::Backup,
-        smoothed_rtt: odd,
-        min_rtt: odd,
-        rtt_variance: odd,
-        heard_at: Some(Time::from_nanos(77)),
-        latest_rtt: odd,
-        has_rtt_sample: true,
-        one_way_delay: Some(odd),
-        probe_timeout: odd,
-        congestion_window: 77,
-        bytes_in_flight: 77,
-        oldest_in_flight: Some(Time::from_nanos(77)),
-        oldest_packet: Some(77),
-        in_slow_start: false,
-        pacing_rate: Rate::from_bits_per_second(77),
-        pacing_budget: 77,
-        next_release: Some(Time::from_nanos(77)),
-        delivery_rate: Some(Rate::from_bits_per_second(77)),
-        loss_ppm: 77,
-        max_datagram_size: 77,
-        copies_queued: 77,
-        bytes_sent: 77,
-        bytes_acked: 77,
-        bytes_lost: 77,
-    }
+    PathView::new(PathId(77)).with(|path| {
+        path.link = Some(LinkId(77));
+        path.group = GroupId(77);
+        path.state = PathState::Suspect;
+        path.status = PathStatus::Backup;
+        path.smoothed_rtt = odd;
+        path.min_rtt = odd;
+        path.rtt_variance = odd;
+        path.heard_at = Some(Time::from_nanos(77));
+        path.latest_rtt = odd;
+        path.has_rtt_sample = true;
+        path.one_way_delay = Some(odd);
+        path.probe_timeout = odd;
+        path.congestion_window = 77;
+        path.bytes_in_flight = 77;
+        path.oldest_in_flight = Some(Time::from_nanos(77));
+        path.oldest_packet = Some(77);
+        path.in_slow_start = false;
+        path.pacing_rate = Rate::from_bits_per_second(77);
+        path.pacing_budget = 77;
+        path.next_release = Some(Time::from_nanos(77));
+        path.delivery_rate = Some(Rate::from_bits_per_second(77));
+        path.loss_ppm = 77;
+        path.max_datagram_size = 77;
+        path.copies_queued = 77;
+        path.bytes_sent = 77;
+        path.bytes_acked = 77;
+        path.bytes_lost = 77;
+    })
 }
 
 /// Views are filled in over those of before: whatever stood there, they come out the same.

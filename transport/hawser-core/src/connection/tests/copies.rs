@@ -118,7 +118,9 @@ impl Scheduler for Later {
 
     fn schedule(&mut self, view: &SendView<'_>, _: &mut Commands) -> Decision {
         if let Some(path) = view.paths.iter().find(|path| path.copies_queued > 0 && path.sendable() > 0) {
-            return Decision::Send(Assignment { selection: Selection::Copies, ..Assignment::next(path.id) });
+            return Decision::Send(
+                Assignment::next(path.id).with(|assignment| assignment.selection = Selection::Copies),
+            );
         }
         match view.path(PathId::ZERO).filter(|path| path.sendable() > 0 && view.queue.total() > 0) {
             Some(path) => Decision::Send(Assignment::next(path.id)),
@@ -272,10 +274,9 @@ impl Scheduler for Piecemeal {
         let [first, second] = view.paths else { return Decision::Send(Assignment::next(PathId::ZERO)) };
         if second.copies_queued > 0 {
             self.pieces.lock().unwrap().push(second.copies_queued);
-            return Decision::Send(Assignment {
-                selection: Selection::Copies,
-                ..Assignment::next(second.id)
-            });
+            return Decision::Send(
+                Assignment::next(second.id).with(|assignment| assignment.selection = Selection::Copies),
+            );
         }
         if view.queue.total() > 0 {
             return Decision::Send(Assignment::next(PathId::ZERO));
@@ -331,10 +332,9 @@ impl Scheduler for Follower {
     fn schedule(&mut self, view: &SendView<'_>, commands: &mut Commands) -> Decision {
         let [first, second] = view.paths else { return Decision::Send(Assignment::next(PathId::ZERO)) };
         if second.copies_queued > 0 && second.sendable() > 0 {
-            return Decision::Send(Assignment {
-                selection: Selection::Copies,
-                ..Assignment::next(second.id)
-            });
+            return Decision::Send(
+                Assignment::next(second.id).with(|assignment| assignment.selection = Selection::Copies),
+            );
         }
         if view.queue.total() > 0 && first.sendable() > 0 {
             return Decision::Send(Assignment::next(first.id));

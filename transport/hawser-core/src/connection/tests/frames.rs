@@ -54,7 +54,10 @@ fn write_frames(pair: &mut Pair, count: u64, info: &FrameInfo) -> StreamId {
     let id = pair.client().open_stream(false).expect("allowed");
     for number in 0..count {
         let reliability = if number == 0 { Reliability::Reliable } else { info.reliability };
-        let info = FrameInfo { id: number, reliability, ..info.clone() };
+        let info = info.clone().with(|frame| {
+            frame.id = number;
+            frame.reliability = reliability;
+        });
         assert_eq!(pair.client().write_frame(id, &info, Bytes::from(vec![number as u8; 1_000])), Ok(1_000));
     }
     id
@@ -96,7 +99,7 @@ fn a_scheduler_discards_frames_and_the_reader_goes_on_at_once() {
     };
     let mut pair = Pair::connected(with_scheduler(choose));
     assert!(pair.client().can_discard());
-    let info = FrameInfo { reliability: Reliability::UntilDeadline, ..FrameInfo::default() };
+    let info = FrameInfo::default().with(|frame| frame.reliability = Reliability::UntilDeadline);
     let id = write_frames(&mut pair, 7, &info);
     pair.run(DELAY + SLACK);
     let expected = [
@@ -124,7 +127,10 @@ fn a_frame_expires_though_nothing_is_sent_and_the_reader_hears_of_it() {
     let lifetime = Duration::from_millis(30);
     let id = pair.client().open_stream(false).expect("allowed");
     let deadline = Some(pair.now + lifetime);
-    let info = FrameInfo { deadline, reliability: Reliability::UntilDeadline, ..FrameInfo::default() };
+    let info = FrameInfo::default().with(|frame| {
+        frame.deadline = deadline;
+        frame.reliability = Reliability::UntilDeadline;
+    });
     pair.client().write_frame(id, &info, Bytes::from(vec![1; 4_000])).expect("room");
     pair.run(lifetime - Duration::from_millis(1));
     assert_eq!(pieces(&mut pair, id), []);
@@ -177,7 +183,7 @@ fn lost_frames_that_need_not_arrive_are_not_retransmitted() {
         sent.by == Side::Client
             && sent.payload.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)) % 3 == 0
     };
-    let info = FrameInfo { reliability: Reliability::Unreliable, ..FrameInfo::default() };
+    let info = FrameInfo::default().with(|frame| frame.reliability = Reliability::Unreliable);
     let id = write_frames(&mut pair, 10, &info);
     pair.client().finish(id).expect("open");
     pair.run(Duration::from_secs(5));

@@ -42,7 +42,7 @@ pub(super) fn transport_with(
     congestion: Arc<dyn ControllerFactory>,
 ) -> TransportConfig {
     let acks = Arc::new(|| Box::new(FastestReturn::default()) as Box<_>);
-    TransportConfig::with_policies(Arc::new(Composed { scheduler, congestion, acks, protection: None }))
+    TransportConfig::with_policies(Arc::new(Composed::new(scheduler, congestion, acks)))
 }
 
 pub(super) fn server_address() -> SocketAddr {

@@ -69,7 +69,7 @@ fn messages_arrive_after_one_delay_and_are_counted() {
     pair.server().send_message(Message::reliable(FEATURE, "from the server")).unwrap();
     pair.run(DELAY);
     assert_eq!(pair.now, sent_at + DELAY);
-    let message = |message: Message| Message { sequence: 0, ..message };
+    let message = |message: Message| message.with(|message| message.sequence = 0);
     assert_eq!(received(&pair.server), [&message(Message::latest(FEATURE, payload).about(path))]);
     assert_eq!(received(&pair.client), [&message(Message::reliable(FEATURE, "from the server"))]);
     pair.run(SOON);

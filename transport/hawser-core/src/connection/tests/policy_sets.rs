@@ -86,7 +86,7 @@ impl Agent for Steering {
                     }
                     // The application's wish goes to the peer.
                     (MessageOrigin::Application, _) => commands.push(Command::Send((*message).clone())),
-                    (MessageOrigin::Peer, None) => {}
+                    _ => {}
                 }
             }
             _ => {}
@@ -102,19 +102,17 @@ struct SteeredSet {
 
 impl PolicySetFactory for SteeredSet {
     fn build(&self, _: &SetInit) -> PolicySet {
-        let base = Composed {
-            scheduler: Arc::new(|_: &SchedulerInit| Box::new(MinRtt) as Box<_>),
-            congestion: Arc::new(|init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>),
-            acks: Arc::new(|| Box::new(hawser_paths::FastestReturn::default()) as Box<_>),
-            protection: None,
-        };
-        let init = SetInit { side: Side::Client, seed: 1, now: Time::ZERO };
-        PolicySet {
-            scheduler: Box::new(Obedient(self.shared.clone())),
-            agent: Some(Box::new(Steering { shared: self.shared.clone(), interests: self.interests })),
-            features: self.features(),
-            ..base.build(&init)
-        }
+        let base = Composed::new(
+            Arc::new(|_: &SchedulerInit| Box::new(MinRtt) as Box<_>),
+            Arc::new(|init: &ControllerInit| Box::new(NewReno::new(init)) as Box<_>),
+            Arc::new(|| Box::new(hawser_paths::FastestReturn::default()) as Box<_>),
+        );
+        let init = SetInit::new(Side::Client, 1, Time::ZERO);
+        base.build(&init).with(|set| {
+            set.scheduler = Box::new(Obedient(self.shared.clone()));
+            set.agent = Some(Box::new(Steering { shared: self.shared.clone(), interests: self.interests }));
+            set.features = self.features();
+        })
     }
 
     fn features(&self) -> FeatureSet {

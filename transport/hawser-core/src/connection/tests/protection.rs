@@ -56,12 +56,14 @@ fn protected_transport<S: Scheduler + 'static>(
     protection: Arc<dyn ProtectionFactory>,
     scheduler: impl Fn() -> S + Send + Sync + 'static,
 ) -> TransportConfig {
-    TransportConfig::with_policies(Arc::new(Composed {
-        scheduler: Arc::new(move |_: &SchedulerInit| Box::new(scheduler()) as Box<_>),
-        congestion: Arc::new(|_: &ControllerInit| Box::new(Window(100_000)) as Box<_>),
-        acks: Arc::new(|| Box::new(FastestReturn::default()) as Box<_>),
-        protection: Some(protection),
-    }))
+    TransportConfig::with_policies(Arc::new(
+        Composed::new(
+            Arc::new(move |_: &SchedulerInit| Box::new(scheduler()) as Box<_>),
+            Arc::new(|_: &ControllerInit| Box::new(Window(100_000)) as Box<_>),
+            Arc::new(|| Box::new(FastestReturn::default()) as Box<_>),
+        )
+        .with(|set| set.protection = Some(protection)),
+    ))
 }
 
 fn settings(text: &str) -> Settings {
@@ -322,7 +324,9 @@ impl Scheduler for Places {
         if view.queue.repair > 0
             && let Some(path) = view.path(PathId(1)).filter(|path| path.sendable() > 0)
         {
-            return Decision::Send(Assignment { selection: Selection::Repair, ..Assignment::next(path.id) });
+            return Decision::Send(
+                Assignment::next(path.id).with(|assignment| assignment.selection = Selection::Repair),
+            );
         }
         match view.queue.total() {
             0 => Decision::Wait(None),
@@ -414,14 +418,7 @@ impl ProtectionPolicy for Bodies {
 
     fn protect(&mut self, view: &ProtectionView<'_>) -> Option<Protection> {
         let is_header = view.segment.kind == SegmentKind::Signalling;
-        (!is_header).then_some(Protection {
-            code: ErasureCode::ReedSolomon,
-            source_symbols: 20,
-            repair_symbols: 10,
-            span: Duration::from_millis(10),
-            path: None,
-            across_paths: false,
-        })
+        (!is_header).then_some(Protection::new(ErasureCode::ReedSolomon, 20, 10, Duration::from_millis(10)))
     }
 }
 
@@ -438,9 +435,14 @@ fn a_header_does_not_keep_the_packet_that_it_shares_from_being_protected() {
     pair.lose = five_percent::<1>;
     for number in 0..200 {
         let id = pair.client().open_stream(false).expect("allowed");
-        let header =
-            FrameInfo { id: number | 1 << 40, kind: SegmentKind::Signalling, ..FrameInfo::default() };
-        let body = FrameInfo { id: number, kind: SegmentKind::DeltaFrame, ..FrameInfo::default() };
+        let header = FrameInfo::default().with(|frame| {
+            frame.id = number | 1 << 40;
+            frame.kind = SegmentKind::Signalling;
+        });
+        let body = FrameInfo::default().with(|frame| {
+            frame.id = number;
+            frame.kind = SegmentKind::DeltaFrame;
+        });
         for (info, length) in [(header, 20), (body, 2_500)] {
             let data = Bytes::from(vec![number as u8; length]);
             assert_eq!(pair.client().write_frame(id, &info, data), Ok(length));

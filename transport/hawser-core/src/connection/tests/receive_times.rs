@@ -123,16 +123,17 @@ fn controllers_hear_of_every_acknowledgement_and_agents_of_every_packet() {
         let heard = heard.clone();
         move |_: &SetInit| {
             let sender = sender.clone();
-            PolicySet {
-                scheduler: Box::new(MinRtt),
-                congestion: Arc::new(move |init: &ControllerInit| {
+            PolicySet::new(
+                Box::new(MinRtt),
+                Arc::new(move |init: &ControllerInit| {
                     Box::new(Listening(NewReno::new(init), sender.clone())) as Box<dyn CongestionController>
                 }),
-                acks: Box::new(hawser_paths::FastestReturn::default()),
-                protection: None,
-                agent: Some(Box::new(Listener(heard.clone()))),
-                features: hawser_policy::FeatureSet::NONE,
-            }
+                Box::new(hawser_paths::FastestReturn::default()),
+            )
+            .with(|set| {
+                set.agent = Some(Box::new(Listener(heard.clone())));
+                set.features = hawser_policy::FeatureSet::NONE;
+            })
         }
     };
     let server = TransportConfig { policies: Arc::new(policies), ..asking(32) };

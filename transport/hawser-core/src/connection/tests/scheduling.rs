@@ -58,7 +58,9 @@ impl<F: FnMut(&SendView<'_>, &mut Commands) -> Decision + Send> Scheduler for Sc
 
 fn first_sendable(view: &SendView<'_>, selection: Selection) -> Decision {
     match view.preferred().find(|path| path.sendable() > 0) {
-        Some(path) => Decision::Send(Assignment { selection, ..Assignment::next(path.id) }),
+        Some(path) => {
+            Decision::Send(Assignment::next(path.id).with(|assignment| assignment.selection = selection))
+        }
         None => Decision::Wait(None),
     }
 }
@@ -205,13 +207,15 @@ fn copies_go_to_the_paths_they_were_meant_for_while_another_one_drains() {
             let sendable = view.preferred().find(|path| path.sendable() > 0 && path.copies_queued > 0);
             if let Some(path) = sendable {
                 let selection = Selection::Copies;
-                return Decision::Send(Assignment { selection, ..Assignment::next(path.id) });
+                return Decision::Send(
+                    Assignment::next(path.id).with(|assignment| assignment.selection = selection),
+                );
             }
             let Decision::Send(assignment) = copies_first(view, commands) else {
                 return Decision::Wait(None);
             };
             let copies = (0..view.paths.len()).fold(PathMask::NONE, PathMask::with);
-            Decision::Send(Assignment { copies, ..assignment })
+            Decision::Send(assignment.with(|assignment| assignment.copies = copies))
         };
         let mut pair = Pair::connected(with_scheduler(move || Scripted(everywhere)));
         pair.open(1);
@@ -238,10 +242,12 @@ fn trickle() -> impl FnMut(&SendView<'_>, &mut Commands) -> Decision + Send {
         let second = view.path(PathId(1)).filter(|path| path.sendable() > 0);
         if let Some(path) = second.filter(|_| view.now.since(last) >= Duration::from_millis(20)) {
             last = view.now;
-            return Decision::Send(Assignment { max_bytes: 1, ..Assignment::next(path.id) });
+            return Decision::Send(Assignment::next(path.id).with(|assignment| assignment.max_bytes = 1));
         }
         match view.path(PathId::ZERO).filter(|path| path.sendable() > 0 && path.bytes_in_flight < 30_000) {
-            Some(path) => Decision::Send(Assignment { max_bytes: 1, ..Assignment::next(path.id) }),
+            Some(path) => {
+                Decision::Send(Assignment::next(path.id).with(|assignment| assignment.max_bytes = 1))
+            }
             None => Decision::Wait(None),
         }
     }
@@ -329,13 +335,16 @@ impl Scheduler for Erratic {
         self.asked += 1;
         let turn = self.turns.get(self.asked % (self.turns.len() + 1));
         match turn {
-            Some(Turn::Send { path, selection, max_bytes, copies }) => Decision::Send(Assignment {
-                path: view.paths.get(*path).map_or(PathId(99), |path| path.id),
-                selection: *selection,
-                max_bytes: *max_bytes,
-                copies: PathMask(*copies),
-                tag: hawser_policy::Tag(7),
-            }),
+            Some(Turn::Send { path, selection, max_bytes, copies }) => Decision::Send(
+                Assignment::next(view.paths.get(*path).map_or(PathId(99), |path| path.id)).with(
+                    |assignment| {
+                        assignment.selection = *selection;
+                        assignment.max_bytes = *max_bytes;
+                        assignment.copies = PathMask(*copies);
+                        assignment.tag = hawser_policy::Tag(7);
+                    },
+                ),
+            ),
             Some(Turn::Wait(after)) => Decision::Wait(
                 after.map(|ms| view.now + Duration::from_millis(ms) - Duration::from_millis(5)),
             ),

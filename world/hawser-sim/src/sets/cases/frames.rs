@@ -46,12 +46,11 @@ impl Camera {
             if frame.range.is_empty() && now >= deadline {
                 frame.left = 0; // There was no room for it in time.
             }
-            let info = FrameInfo {
-                id: number as u64,
-                deadline: Some(deadline),
-                reliability: Reliability::UntilDeadline,
-                ..FrameInfo::default()
-            };
+            let info = FrameInfo::default().with(|frame| {
+                frame.id = number as u64;
+                frame.deadline = Some(deadline);
+                frame.reliability = Reliability::UntilDeadline;
+            });
             // Until nothing is taken any more: only then the stream says when there is room again.
             while frame.left > 0 {
                 let rest = Bytes::from(vec![0; frame.left as usize]);

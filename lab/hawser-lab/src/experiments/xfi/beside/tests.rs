@@ -14,7 +14,8 @@ fn progress(samples: &[(u64, u64, u64, u64, u64)]) -> Progress {
     for &(ms, bytes, waiting, cellular, wifi) in samples {
         progress.flow(&FlowSample { at: at(ms), flow: "main", bytes, completed: 0, waiting });
         for (id, link, in_flight) in [(0, CELLULAR, cellular), (1, WIFI, wifi)] {
-            let stats = PathStats { bytes_in_flight: in_flight, ..PathStats::default() };
+            let mut stats = PathStats::default();
+            stats.bytes_in_flight = in_flight;
             progress.path(&PathSample { at: at(ms), flow: "main", path: PathId(id), link, stats: &stats });
         }
     }

@@ -86,8 +86,12 @@ impl SendStream {
         retransmission: bool,
         visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let plain =
-            |range| Segment { priority: self.priority, retransmission, ..Segment::plain(stream, range) };
+        let plain = |range| {
+            Segment::plain(stream, range).with(|segment| {
+                segment.priority = self.priority;
+                segment.retransmission = retransmission;
+            })
+        };
         let Some(metadata) = &self.metadata else { return visit(&plain(range)) };
         let mut rest = range;
         while let Some(part) = metadata.partial.first_wanted(rest.clone()) {

@@ -23,7 +23,10 @@ fn ends() -> [Streams; 2] {
 }
 
 fn frame(id: u64, reliability: Reliability) -> FrameInfo {
-    FrameInfo { id, reliability, ..FrameInfo::default() }
+    FrameInfo::default().with(|frame| {
+        frame.id = id;
+        frame.reliability = reliability;
+    })
 }
 
 fn write(streams: &mut Streams, id: StreamId, info: &FrameInfo, bytes: usize) {
@@ -68,15 +71,15 @@ fn schedulers_see_what_the_application_said() {
     let [mut client, _] = ends();
     let id = client.open(false).expect("allowed");
     client.write(id, &[0; 10]).expect("room");
-    let info = FrameInfo {
-        id: 7,
-        kind: SegmentKind::DeltaFrame,
-        layer: 2,
-        deadline: Some(NOW),
-        dependencies: (0..40).collect(),
-        priority: 5,
-        reliability: Reliability::UntilDeadline,
-    };
+    let info = FrameInfo::default().with(|frame| {
+        frame.id = 7;
+        frame.kind = SegmentKind::DeltaFrame;
+        frame.layer = 2;
+        frame.deadline = Some(NOW);
+        frame.dependencies = (0..40).collect();
+        frame.priority = 5;
+        frame.reliability = Reliability::UntilDeadline;
+    });
     write(&mut client, id, &info, 600);
     write(&mut client, id, &info, 400);
     client.set_class(id, 9).expect("open");
@@ -181,9 +184,9 @@ fn expired_frames_are_not_sent_and_not_sent_again() {
     let [mut client, mut server] = ends();
     let id = client.open(false).expect("allowed");
     let deadline = Some(NOW + Duration::from_millis(50));
-    let info = |id| FrameInfo { deadline, ..frame(id, Reliability::UntilDeadline) };
+    let info = |id| frame(id, Reliability::UntilDeadline).with(|frame| frame.deadline = deadline);
     write(&mut client, id, &info(1), 900);
-    write(&mut client, id, &FrameInfo { deadline, ..frame(2, Reliability::Reliable) }, 900);
+    write(&mut client, id, &frame(2, Reliability::Reliable).with(|frame| frame.deadline = deadline), 900);
     write(&mut client, id, &info(3), 900);
     let first = send(&mut client, 902);
     assert_eq!(client.next_expiry(), deadline);
@@ -210,7 +213,7 @@ fn a_deadline_concerns_no_other_stream() {
         let id = client.open(false).expect("allowed");
         for (number, millis) in deadlines.iter().enumerate() {
             let info = frame(number as u64, Reliability::UntilDeadline);
-            write(&mut client, id, &FrameInfo { deadline: Some(at(*millis)), ..info }, 100);
+            write(&mut client, id, &info.with(|frame| frame.deadline = Some(at(*millis))), 100);
         }
         id
     };
@@ -237,7 +240,7 @@ fn a_deadline_concerns_no_other_stream() {
 fn a_deadline_can_be_moved_and_a_frame_cancelled() {
     let [mut client, mut server] = ends();
     let id = client.open(false).expect("allowed");
-    let info = |id| FrameInfo { deadline: Some(NOW), ..frame(id, Reliability::UntilDeadline) };
+    let info = |id| frame(id, Reliability::UntilDeadline).with(|frame| frame.deadline = Some(NOW));
     for frame in 1..4 {
         write(&mut client, id, &info(frame), 1_000);
     }

@@ -170,7 +170,11 @@ impl World {
                 self.next_frame += 1;
                 let deadline = lifetime.map(|millis| self.now + Duration::from_millis(millis));
                 let id_in_app = self.next_frame;
-                let info = FrameInfo { id: id_in_app, deadline, reliability, ..FrameInfo::default() };
+                let info = FrameInfo::default().with(|frame| {
+                    frame.id = id_in_app;
+                    frame.deadline = deadline;
+                    frame.reliability = reliability;
+                });
                 self.write(sender, id, length, Some(&info));
             }
             Op::Declare { reliability, .. } if knows => {
