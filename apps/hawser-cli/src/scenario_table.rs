@@ -193,7 +193,7 @@ mod tests {
     fn peak_is_never_below_the_mean() {
         let rates = |rate: &str| {
             let text = format!("version = 1\nduration = \"3 s\"\n[[link]]\nname = \"a0\"\nrate = {rate}\n");
-            // Twenty chances in the first of two seconds: 240 kbit/s there, 120 kbit/s in the mean.
+            // Nineteen chances in the first of two seconds, and one at their end.
             let mut files = |_: &str| {
                 let chances = (1..20).map(|chance| format!("{}\n", chance * 50)).chain(["2000\n".to_owned()]);
                 Ok(chances.collect::<String>())
@@ -210,7 +210,7 @@ mod tests {
             (table.directions[0].peak_rate_bps.unwrap(), table.directions[0].mean_rate_bps.unwrap())
         };
         let (peak, mean) = rates("{ trace = \"t.down\" }");
-        assert_eq!(peak, 19 * 12_000);
+        assert!((19 * 12_000..=20 * 12_000).contains(&peak), "{peak}");
         assert!(mean < peak, "{mean}");
         let (peak, mean) = rates("{ model = \"token-bucket\", rate = \"1 Mbit/s\", burst = \"500 kB\" }");
         assert!(peak >= mean && mean > 1_000_000, "{peak} {mean}");
