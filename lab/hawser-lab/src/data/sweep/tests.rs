@@ -354,7 +354,13 @@ fn cells_that_failed_run_again_with_the_same_command() {
     assert_eq!(merge(&stage.open("out")).unwrap().failed, 2);
     let other_shard = stage.run("out", 1, "1/40");
     assert_eq!((other_shard.progress.ran, other_shard.failed), (0, 2), "those of other shards stay");
-    let again: Arc<Simulate> = Arc::new(|_: &Scenario| Err("still not".to_owned()));
+    // The first cell that runs is one that is there, which must give the same.
+    let count = AtomicUsize::new(0);
+    let again: Arc<Simulate> =
+        Arc::new(move |scenario: &Scenario| match count.fetch_add(1, Ordering::Relaxed) {
+            0 => Ok(outcome(scenario, "one")),
+            _ => Err("still not".to_owned()),
+        });
     let summary = stage.run_with("out", 1, "1/1", &again).unwrap();
     assert_eq!((summary.progress.found, summary.progress.ran, summary.failed), (CELLS - 2, 2, 2));
     assert_eq!(summary.first_failure.unwrap().message, "still not");
@@ -385,7 +391,7 @@ fn mistakes_are_found_before_the_first_cell_runs() {
         error.to_string().replace(&format!("{}/", stage.folder.path().display()), "")
     };
     stage.write("b.toml", &SCENARIO.replace("rate", "rat"));
-    assert!(wrong(&[]).starts_with("b.toml:4: link.x0: the field `rate` is missing"), "{}", wrong(&[]));
+    assert_eq!(wrong(&[]), "b.toml:6: link.x0.rat: unknown field; did you mean `rate`?");
     std::fs::remove_file(stage.folder.path().join("b.toml")).unwrap();
     assert!(wrong(&[]).starts_with("cannot read b.toml: "), "{}", wrong(&[]));
     stage.write("b.toml", SCENARIO);
