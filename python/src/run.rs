@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use hawser_core::{QlogConnection, QlogFactory};
 use hawser_policy::Registry;
-use hawser_sim::run::{Options, Outcome, Simulation};
+use hawser_scenario::Flow;
+use hawser_sim::run::{FlowTraces, Options, Outcome, Simulation};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -130,8 +131,11 @@ fn play(
     traces: Option<Traces>,
 ) -> PyResult<Played> {
     let scenario = source.read(registry, chosen, seed)?;
-    let qlog: Option<QlogFactory> = traces.clone().map(|traces| {
-        Arc::new(move |connection: &QlogConnection| Some(traces.open(connection))) as QlogFactory
+    let qlog: Option<FlowTraces> = traces.clone().map(|traces| {
+        Arc::new(move |_: &Flow| {
+            let traces = traces.clone();
+            Arc::new(move |connection: &QlogConnection| Some(traces.open(connection))) as QlogFactory
+        }) as FlowTraces
     });
     let options = Options { qlog, ..Options::default() };
     let mut simulation = Simulation::new(&scenario, registry, options).map_err(wrong)?;

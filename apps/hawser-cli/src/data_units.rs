@@ -16,6 +16,7 @@ use hawser::Registry;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::output::Output;
 use hawser_command::report::{Channel, print};
+use hawser_command::units::count;
 
 const EXAMPLES: &str = "\
 Runs each of the six controllers in each random environment (two independent paths with background), and once one that chance \
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: &Units, registry: &Registry, output: Output) -> Res
     if output.json {
         Channel::Stdout.print(&json!({ "made": collected.made, "kept": collected.kept }));
     } else {
-        print(format_args!("{} runs made, {} were there", collected.made, collected.kept));
+        print(format_args!("{} made, {} there before", count(collected.made, "run"), collected.kept));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -14,6 +14,7 @@ use hawser::Registry;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::output::Output;
 use hawser_command::report::{Channel, print};
+use hawser_command::units::count;
 
 const EXAMPLES: &str = "\
 Puts the runs that `hawser lab verify` has kept, and what was judged of them, in one tree of Parquet files that can be published and cited: \
@@ -88,9 +89,10 @@ pub(crate) fn run(
     }
     let runs: usize = set.lists.iter().map(|list| list.runs).sum();
     print(format_args!(
-        "{}: {runs} runs of {} lists, sha256 {}",
+        "{}: {} of {}, sha256 {}",
         arguments.out.join(CARD).display(),
-        set.lists.len(),
+        count(runs, "run"),
+        count(set.lists.len(), "list"),
         set.sha256
     ));
     Ok(ExitCode::SUCCESS)

@@ -121,7 +121,8 @@ pub(crate) fn emulate(command: Emu, registry: &Registry, output: Output) -> Resu
     };
     if let Some(lost) = report.records_lost.filter(|lost| *lost > 0) {
         output.remark(format_args!(
-            "hawser: {lost} packets are missing in the recording: the disk was too slow; the links were not affected"
+            "hawser: the recording lacks {}: the disk was too slow; the links were not affected",
+            units::count(lost, "packet")
         ));
     }
     if output.json {
@@ -136,7 +137,8 @@ pub(crate) fn emulate(command: Emu, registry: &Registry, output: Output) -> Resu
 pub(crate) fn tell_left_out(packets: u64, output: Output) {
     if packets > 0 {
         output.remark(format_args!(
-            "hawser: the capture has reached its limit; {packets} packets are left out (--pcap-limit)"
+            "hawser: the capture has reached its limit and lacks {} (--pcap-limit)",
+            units::count(packets, "packet")
         ));
     }
 }
@@ -188,13 +190,25 @@ pub(crate) fn scenario(
 
 /// Reads a scenario, or takes the one of this name that is built in, with some of its fields set otherwise. Its policies exist.
 pub(crate) fn load(registry: &Registry, file: &Path, overrides: &[String]) -> Result<Scenario, Failure> {
-    let read = |file: &Path| hawser_scenario::load_with(file, overrides, registry).map_err(load_failure);
+    let read = |file: &Path| hawser_scenario::load_with(file, overrides, registry);
     match built_in::named(file) {
         Some(name) => {
             let folder = built_in::write_all()?;
-            read(&folder.path().join(format!("{name}.toml")))
+            read(&folder.path().join(format!("{name}.toml"))).map_err(load_failure)
         }
-        None => read(file),
+        None => read(file).map_err(|error| not_loaded(file, error)),
+    }
+}
+
+/// What a scenario that is no built-in one and cannot be loaded means: a name alone may have been meant as that of a built-in one.
+pub(crate) fn not_loaded(file: &Path, error: LoadError) -> Failure {
+    match &error {
+        LoadError::Read { path, source } if path == file && source.kind() == ErrorKind::NotFound => {
+            let hint = built_in::hint(file);
+            let failure = load_failure(error);
+            Failure { message: format!("{}{hint}", failure.message), ..failure }
+        }
+        _ => load_failure(error),
     }
 }
 

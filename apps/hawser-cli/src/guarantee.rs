@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use clap::Args;
 use hawser_lab::experiments::guarantee::{self, Case, GuaranteeError, Options, Plan, Row, Verdict};
+use hawser_scenario::LoadError;
 
-use crate::emulate::load_failure;
+use crate::built_in;
+use crate::emulate::{load_failure, not_loaded};
 use hawser::Registry;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::options::seconds;
 use hawser_command::output::Output;
 use hawser_command::report::{Channel, print, remark};
+use hawser_command::units::count;
 
 const EXAMPLES: &str = "\
 Each scenario is simulated with every link alone and with all of them, with the same seeds: a download for the goodput, \
@@ -31,7 +34,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Guarantee {
-    /// Scenario files; without any, those of the plan
+    /// Scenario files (TOML), or names of built-in ones (`hawser scenario list`); without any, those of the plan
     files: Vec<PathBuf>,
     /// Scenarios, what is transferred, and marks from this file, which is like lab/matrices/guarantee.toml, in place of those that come
     /// with the command
@@ -61,8 +64,14 @@ pub(crate) struct Guarantee {
 pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let plan = arguments.plan.as_deref().map_or_else(Plan::shipped, Plan::load).map_err(failure)?;
+    if let Some(folder) = arguments.recorded.as_ref().filter(|folder| !folder.is_dir()) {
+        let words =
+            format!("there is no folder {}: say with --recorded where recorded drives are", folder.display());
+        return Err(Failure::new(Exit::NotRead, words));
+    }
+    let built_in = built_in::Files::of(&arguments.files)?;
     let cases = match &arguments.recorded {
-        None => cases(&plan, arguments)?,
+        None => cases(&plan, arguments, &built_in)?,
         Some(folder) => guarantee::recorded_pairs(&plan, folder, &arguments.folder).map_err(failure)?,
     };
     if let (Some(folder), 0) = (&arguments.recorded, cases.len()) {
@@ -81,7 +90,7 @@ pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) ->
         threads: arguments.jobs.map_or_else(processors, usize::from),
     };
     if arguments.recorded.is_some() {
-        output.remark(format_args!("hawser: {} pairs of recorded links", options.cases.len()));
+        output.remark(format_args!("hawser: {} of recorded links", count(options.cases.len(), "pair")));
     }
     let mut progress = |row: &Row| output.remark(format_args!("{}: done", row.scenario));
     let rows = guarantee::run(&options, registry, &mut progress).map_err(failure)?;
@@ -104,14 +113,14 @@ pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) ->
 }
 
 /// The files that are named, or those of the plan.
-fn cases(plan: &Plan, arguments: &Guarantee) -> Result<Vec<Case>, Failure> {
+fn cases(plan: &Plan, arguments: &Guarantee, built_in: &built_in::Files) -> Result<Vec<Case>, Failure> {
     if !arguments.files.is_empty() {
-        return Ok(arguments.files.iter().cloned().map(Case::from).collect());
+        return Ok(arguments.files.iter().map(|file| Case::from(built_in.path(file))).collect());
     }
     let folder: &Path = &arguments.folder;
     if !folder.is_dir() {
         let message = format!(
-            "there is no folder {}; name scenario files, or with --folder the folder of {} and the others",
+            "there is no folder {}: say with --folder where {} and the others are, or name scenario files",
             folder.display(),
             plan.first_file()
         );
@@ -122,6 +131,9 @@ fn cases(plan: &Plan, arguments: &Guarantee) -> Result<Vec<Case>, Failure> {
 
 fn failure(error: GuaranteeError) -> Failure {
     match error {
+        GuaranteeError::Load(LoadError::Read { path, source }) => {
+            not_loaded(&path.clone(), LoadError::Read { path, source })
+        }
         GuaranteeError::Load(error) => load_failure(error),
         error @ (GuaranteeError::List { .. } | GuaranteeError::Plan { .. }) => {
             Failure::new(Exit::NotRead, error.to_string())

@@ -93,7 +93,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = AGREE_EXAMPLES)]
 pub(crate) struct Agree {
-    /// Scenario file (TOML)
+    /// Scenario file (TOML), or the name of one that is built in (`hawser scenario list`)
     scenario: PathBuf,
     /// Seconds that each run lasts
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]

@@ -12,6 +12,7 @@ use hawser_command::interrupt::Interrupt;
 use hawser_command::output::Output;
 use hawser_command::report::remark;
 use hawser_command::units;
+use hawser_command::units::count;
 
 /// How often progress is told without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -47,7 +48,8 @@ impl CellProgress {
         }
         if self.lines && self.told_at.elapsed() >= LINE_EVERY {
             self.told_at = Instant::now();
-            remark(format_args!("hawser: {done} of {} cells, {}", progress.cells, remaining(progress)));
+            let cells = count(progress.cells, "cell");
+            remark(format_args!("hawser: {done} of {cells}, {}", remaining(progress)));
         }
     }
 

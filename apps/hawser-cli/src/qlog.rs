@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use hawser_qlog::gaps::Gap;
-use hawser_qlog::trace::Side;
+use hawser_qlog::trace::{Side, Trace};
 use hawser_qlog::{Options, ReadError, Study, Summary, page, read_file};
 
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::output::Output;
 use hawser_command::report::{Channel, print, remark};
+use hawser_command::units::count;
 
 const EXAMPLES: &str = "\
 With the trace of one end it shows what that end can know: the receiver sees gaps, the sender sees losses. With both, which have the same id \
@@ -18,7 +19,7 @@ in their names, it says what held up the head of the line. The other end's file 
 Traces of other implementations (.qlog, .sqlog) are read as far as they go.
 
 Examples:
-  hawser get --qlog traces/ ...; hawser qlog view traces/*_client.sqlog
+  hawser get --qlog traces/ ...; hawser qlog view traces/ID_client.sqlog      ID as in the folder
   hawser qlog view a_client.sqlog a_server.sqlog --out drive.html
   hawser qlog view a_client.sqlog --at 4.2          why there was a gap at 4.2 s";
 
@@ -75,6 +76,9 @@ pub(crate) fn run(command: Qlog, output: Output) -> Result<(), Failure> {
         // A file that only looks like the other end's is no reason to fail.
         None => other_end(&arguments.file, first.side).and_then(|other| read_file(&other).ok()),
     };
+    if let (Some(second), true) = (&second, arguments.other.is_some()) {
+        together(&first, second)?;
+    }
     let names = arguments.names.iter().cloned().collect();
     let study = Study::new(first, second, Options { least_gap_ms: arguments.least_gap, names });
     for notice in study.notices() {
@@ -97,7 +101,26 @@ pub(crate) fn run(command: Qlog, output: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(file: &Path) -> Result<hawser_qlog::trace::Trace, Failure> {
+/// Fails where two traces that are named are not of the two ends of one connection: one of them would be left out.
+fn together(first: &Trace, second: &Trace) -> Result<(), Failure> {
+    if hawser_qlog::are_ends(first, second) {
+        return Ok(());
+    }
+    let (one, other) = (&first.file, &second.file);
+    let is_same = first.group.is_some() && first.group == second.group;
+    let words = match (is_same, first.side) {
+        (true, Side::Client | Side::Server) => format!(
+            "{one} and {other} are of the same end of a connection: the second file is that of the other end, and found by itself where \
+             it lies next to the first"
+        ),
+        _ => format!(
+            "{one} and {other} are traces of two connections, and a page is of one: give each a page of its own (hawser qlog view {other})"
+        ),
+    };
+    Err(Failure::usage(words))
+}
+
+fn read(file: &Path) -> Result<Trace, Failure> {
     read_file(file).map_err(|error| match error {
         ReadError::Io(error) => Failure::read(file, &error),
         other => Failure::new(Exit::NotRead, format!("{}: {other}", file.display())),
@@ -130,10 +153,10 @@ fn tell(summary: &Summary) {
         let mistaken = path.spuriously_lost.filter(|count| *count > 0);
         let mistaken = mistaken.map(|count| format!(", {count} of them by mistake")).unwrap_or_default();
         print(format_args!(
-            "  {}: {:.1} MiB in {} packets{lost}{mistaken}",
+            "  {}: {:.1} MiB in {}{lost}{mistaken}",
             path.name,
             path.bytes as f64 / f64::from(1 << 20),
-            path.packets
+            count(path.packets, "packet")
         ));
     }
     if summary.gaps.is_empty() {

@@ -4,7 +4,7 @@ mod parts;
 
 use std::fmt;
 
-use hawser_emu::DirectionConfig;
+use hawser_emu::{DirectionConfig, RateModel};
 use hawser_scenario::{Direction, Scenario, SceneSource};
 use parts::{FlowPart, LinkPart, TransportPart};
 use serde::Serialize;
@@ -16,6 +16,10 @@ use hawser_command::units;
 const HORIZON: f64 = 60.0;
 /// Directions of segments that are printed; JSON has all.
 const MOST_ROWS: usize = 16;
+/// In nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+/// Seconds of a trace that are looked at for the best one.
+const MOST_SECONDS: u64 = 86_400;
 
 /// What a scenario file means.
 #[derive(Debug, Serialize)]
@@ -89,7 +93,7 @@ impl Row {
         Row {
             link: link.to_owned(),
             direction: direction.name(),
-            peak_rate_bps: config.rate.peak(),
+            peak_rate_bps: peak_rate(config, until),
             mean_rate_bps: config.mean_rate(until),
             delay_ms: (delays.clone().fold(f64::INFINITY, f64::min), delays.fold(0.0, f64::max)),
             jitter: config.delay.jitter != hawser_emu::Jitter::None,
@@ -98,6 +102,29 @@ impl Row {
             down_seconds: config.outages.total(until) as f64 / 1e9,
         }
     }
+}
+
+/// The highest rate. That of a trace, which has chances to send and no rate, is what its best second carries; a token bucket sends as
+/// fast as it may while it has saved tokens.
+fn peak_rate(config: &DirectionConfig, until: u64) -> Option<u64> {
+    let peak = match &config.rate {
+        RateModel::Trace(_) => busiest_second(&config.rate, until)?,
+        RateModel::TokenBucket(bucket) => bucket.peak_rate.unwrap_or(bucket.rate),
+        other => other.peak()?,
+    };
+    // A burst may be most of a short run.
+    Some(config.mean_rate(until).map_or(peak, |mean| peak.max(mean)))
+}
+
+/// Most bits that can be sent in a second.
+fn busiest_second(rate: &RateModel, until: u64) -> Option<u64> {
+    let (mut most, mut before) = (0, 0);
+    for second in 1..=until.div_ceil(SECOND).clamp(1, MOST_SECONDS) {
+        let bits = rate.capacity_bits(second * SECOND)?;
+        most = most.max(bits - before);
+        before = bits;
+    }
+    Some(most)
 }
 
 impl fmt::Display for ScenarioTable {
@@ -154,5 +181,39 @@ impl fmt::Display for Row {
             units::bytes(self.queue_bytes),
             self.down_seconds
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hawser_scenario::ReadOptions;
+
+    #[test]
+    fn peak_is_never_below_the_mean() {
+        let rates = |rate: &str| {
+            let text = format!("version = 1\nduration = \"3 s\"\n[[link]]\nname = \"a0\"\nrate = {rate}\n");
+            // Nineteen chances in the first of two seconds, and one at their end.
+            let mut files = |_: &str| {
+                let chances = (1..20).map(|chance| format!("{}\n", chance * 50)).chain(["2000\n".to_owned()]);
+                Ok(chances.collect::<String>())
+            };
+            let options = ReadOptions {
+                text: &text,
+                file: "t.toml",
+                overrides: &[],
+                files: &mut files,
+                registry: None,
+            };
+            let scenario = Scenario::read(options).unwrap();
+            let table = ScenarioTable::new(&scenario, &hawser::policies());
+            (table.directions[0].peak_rate_bps.unwrap(), table.directions[0].mean_rate_bps.unwrap())
+        };
+        let (peak, mean) = rates("{ trace = \"t.down\" }");
+        assert!((19 * 12_000..=20 * 12_000).contains(&peak), "{peak}");
+        assert!(mean < peak, "{mean}");
+        let (peak, mean) = rates("{ model = \"token-bucket\", rate = \"1 Mbit/s\", burst = \"500 kB\" }");
+        assert!(peak >= mean && mean > 1_000_000, "{peak} {mean}");
+        assert_eq!(rates("\"5 Mbit/s\""), (5_000_000, 5_000_000));
     }
 }

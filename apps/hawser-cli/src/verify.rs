@@ -18,6 +18,7 @@ use hawser::Registry;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::output::Output;
 use hawser_command::report::{Channel, print, remark};
+use hawser_command::units::count;
 
 /// Columns without a terminal.
 const PLAIN_WIDTH: usize = 120;
@@ -167,8 +168,8 @@ fn one(
     let runs = |watch: &mut dyn FnMut(&Progress) -> _| verify::run(&verification, &settings, watch);
     let summary = watched(output, runs, failure)?;
     if summary.stopped {
-        let left = summary.missing;
-        remark(format_args!("hawser: stopped with {left} runs left; the same command goes on with them"));
+        let left = count(summary.missing, "run");
+        remark(format_args!("hawser: stopped with {left} left; the same command goes on with them"));
         return Ok(None);
     }
     let (verdicts, kept) = verify::judge(&verification, &folder).map_err(failure)?;
@@ -182,8 +183,8 @@ fn one(
     if !output.json {
         print(verify::table(&verdicts, width()).trim_end());
         output.remark(format_args!(
-            "hawser: {} runs now in {:.0} s, {} before, kept in {}",
-            summary.progress.ran,
+            "hawser: {} now in {:.0} s, {} before, kept in {}",
+            count(summary.progress.ran, "run"),
             summary.progress.elapsed.as_secs_f64(),
             summary.progress.found,
             folder.display()

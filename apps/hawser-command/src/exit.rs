@@ -190,9 +190,10 @@ impl Failure {
         Self::new(Exit::NotRead, format!("cannot read {}: {error}", path.display()))
     }
 
-    /// The same of what needed scenarios from a folder, which may not be there.
+    /// The same of what needed scenarios from a folder. If that is not there, it is what cannot be read.
     pub fn of_scenarios(mut self, folder: &Path) -> Self {
-        if !folder.is_dir() {
+        if self.exit == Exit::Scenario && !folder.is_dir() {
+            self.exit = Exit::NotRead;
             let hint = format!(
                 "; there is no folder {}: say with --scenarios where the scenarios are",
                 folder.display()

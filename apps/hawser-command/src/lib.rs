@@ -13,6 +13,7 @@ pub mod hangup;
 pub mod http_client;
 pub mod interrupt;
 mod key_log;
+mod left_out;
 pub mod lines;
 pub mod options;
 pub mod output;

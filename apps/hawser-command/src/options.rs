@@ -23,7 +23,7 @@ use hawser::{
     PolicySpec, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
     Versions,
 };
-pub use values::{listen_address, prefix, seconds, seconds_or_none, workers};
+pub use values::{bare_host, listen_address, prefix, seconds, seconds_or_none, workers};
 
 /// Behaviour of the transport, on either end.
 #[derive(Args, Clone, Debug, Default)]

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use crate::exit::{Exit, Failure};
 use crate::http_client::describe_connection;
 use crate::interrupt::Interrupt;
+use crate::left_out;
 use crate::options::ClientSetup;
 use crate::output::Output;
 use crate::path_log;
@@ -148,6 +149,9 @@ impl Session {
         let shown = Shown::default();
         if let Some(caps) = &client.caps {
             caps.begin_connection(shown.clone(), &endpoint.links());
+        }
+        if let Some(path) = connection.paths().first() {
+            left_out::tell(links, path.tuple.remote.ip().to_canonical()).await;
         }
         let path_log = path_log::start(endpoint.clone(), connection.clone(), connected_after);
         Ok(Session {

@@ -14,6 +14,15 @@ pub fn bytes(count: u64) -> String {
     if unit == 0 { format!("{count} B") } else { format!("{value:.1} {}", UNITS[unit]) }
 }
 
+/// `1 cell`, `2 cells`: `of` is the word for one.
+pub fn count(number: impl TryInto<u64>, of: &str) -> String {
+    match number.try_into() {
+        Ok(1) => format!("1 {of}"),
+        Ok(number) => format!("{number} {of}s"),
+        Err(_) => format!("many {of}s"),
+    }
+}
+
 /// `41.3 Mbit/s`.
 pub fn bit_rate(bits_per_second: f64) -> String {
     const UNITS: [&str; 4] = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];

@@ -28,7 +28,7 @@ use hawser::{PolicyKind, PolicySpec, Registry};
 use hawser_command::control::ControlOptions;
 use hawser_command::exit::Failure;
 use hawser_command::interrupt::Interrupt;
-use hawser_command::options::{ClientOptions, ServerTrust, listen_address, seconds, workers};
+use hawser_command::options::{ClientOptions, ServerTrust, bare_host, listen_address, seconds, workers};
 use hawser_command::output::Output;
 use hawser_command::units::parse_bytes;
 
@@ -107,7 +107,7 @@ pub struct Server {
 #[command(after_help = EXAMPLES)]
 pub struct Client {
     /// The server: name or address. A name is looked up when the command starts or, failing that, with the first address
-    #[arg(value_parser = host)]
+    #[arg(value_parser = bare_host)]
     host: String,
     /// Its UDP port
     #[arg(short, long, default_value_t = DEFAULT_PORT)]
@@ -222,17 +222,5 @@ pub async fn run(
         Measure::Upload(arguments) => upload::run(&arguments, registry, output, interrupt).await,
         Measure::Report(arguments) => report::report(&arguments, output),
         Measure::Convert(arguments) => report::convert(&arguments, output),
-    }
-}
-
-/// A name or an address without a port: `127.0.0.1:5202` would be looked up as a name.
-fn host(text: &str) -> Result<String, String> {
-    match text.parse::<SocketAddr>() {
-        Ok(address) => Err(format!(
-            "expected a name or address; give the port by itself: {} --port {}",
-            address.ip(),
-            address.port()
-        )),
-        Err(_) => Ok(text.to_owned()),
     }
 }

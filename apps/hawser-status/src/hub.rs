@@ -60,6 +60,8 @@ struct Looks {
     sampler: Sampler,
     last: Option<(Instant, Arc<Status>)>,
     log: Log,
+    /// Whether an order was followed since the last look, which does not show what it changed.
+    outdated: bool,
     draining: bool,
     /// Whether looks go on with many connections, and an hour of them is kept.
     history: Option<History>,
@@ -134,13 +136,16 @@ impl Hub {
     pub fn look(&self, max_age: Duration) -> Arc<Status> {
         let mut looks = lock(&self.0.looks);
         let now = Instant::now();
-        if let Some((at, last)) = &looks.last {
+        if let Some((at, last)) = &looks.last
+            && !looks.outdated
+        {
             let is_many = last.totals.connections > MANY_CONNECTIONS;
             let max_age = if is_many { max_age.max(MANY_INTERVAL) } else { max_age };
             if now.duration_since(*at) < max_age {
                 return last.clone();
             }
         }
+        looks.outdated = false;
         let seen = looks.sampler.look(&self.watched(), now);
         let mut status = Status {
             version: VERSION,
@@ -190,8 +195,16 @@ impl Hub {
 
     /// Ends the program as its first Ctrl-C does.
     pub fn drain(&self) {
-        lock(&self.0.looks).draining = true;
+        {
+            let mut looks = lock(&self.0.looks);
+            (looks.draining, looks.outdated) = (true, true);
+        }
         (self.0.drain)();
+    }
+
+    /// Has the next look show what an order has changed, however young the last one is.
+    pub(crate) fn outdate(&self) {
+        lock(&self.0.looks).outdated = true;
     }
 
     /// Remembers what a link is used for.

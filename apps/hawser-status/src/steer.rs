@@ -96,7 +96,8 @@ impl Hub {
             return Err(SteerError::Unknown { name: name.to_owned(), known });
         }
         let word = if status == PathStatus::Backup { "as a backup" } else { "regularly" };
-        Ok(format!("{changed} paths to {name} are used {word}"))
+        let verb = if changed == 1 { "is" } else { "are" };
+        Ok(format!("{} to {name} {verb} used {word}", count(changed, "path")))
     }
 
     /// Exchanges the scheduler of a connection, or of all that exist.

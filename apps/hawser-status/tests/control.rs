@@ -160,6 +160,23 @@ async fn a_paused_link_carries_nothing_until_it_is_resumed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn status_after_an_order_shows_what_it_changed() {
+    let program = Program::start().await;
+    let mut client = program.client().await;
+    for spec in ["minrtt", "roundrobin", "minrtt", "roundrobin"] {
+        // A look so young that it would do for the next one who asks.
+        program.hub.look(Duration::ZERO);
+        client.ask(Order::Scheduler { spec: spec.to_owned(), connection: None }).await.unwrap();
+        let Outcome::Status(status) = client.ask(Order::Status).await.unwrap() else { panic!("no status") };
+        assert_eq!(status.connections[0].scheduler, spec);
+    }
+    client.ask(Order::Link { name: "127.0.0.2".to_owned(), usage: LinkUsage::Backup }).await.unwrap();
+    let Outcome::Status(status) = client.ask(Order::Status).await.unwrap() else { panic!("no status") };
+    let link = status.links.iter().find(|link| link.name == "127.0.0.2").unwrap();
+    assert_eq!(link.usage, LinkUsage::Backup);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn policies_are_exchanged_and_wrong_names_are_explained() {
     let program = Program::start().await;
     let mut client = program.client().await;

@@ -27,4 +27,4 @@ mod thin;
 pub mod trace;
 
 pub use read::{ReadError, read, read_file};
-pub use study::{Options, Study, Summary};
+pub use study::{Options, Study, Summary, are_ends};

@@ -85,7 +85,7 @@ impl Study {
     pub fn new(first: Trace, second: Option<Trace>, options: Options) -> Self {
         let mut notices = Vec::new();
         let second = second.filter(|second| {
-            let belongs = belongs(&first, second);
+            let belongs = are_ends(&first, second);
             if !belongs {
                 notices.push(format!("{} is the trace of another connection, and left out", second.file));
             }
@@ -202,6 +202,14 @@ impl Study {
         before.into_iter().filter(|(id, count)| *count > 0 && is_silent(id)).map(|(id, _)| id).collect()
     }
 
+    /// Whether the receiver's trace is there, and has no packet of a path in this time.
+    pub(crate) fn is_unheard(&self, path: u64, from: i64, to: i64) -> bool {
+        let Some(receiver) = &self.receiver else { return false };
+        // The packet that came last before a gap has the time at which the gap begins.
+        let mut arrived = between(&receiver.received, from.max(0) as u64 + 1, to.max(0) as u64);
+        !arrived.any(|packet| packet.path == path)
+    }
+
     /// When a packet of the sender arrived, if the receiver saw it.
     pub(crate) fn arrival_of(&self, path: u64, number: u64) -> Option<u64> {
         let received = &self.receiver.as_ref()?.received;
@@ -293,8 +301,8 @@ impl Study {
     }
 }
 
-/// Whether two traces are of the ends of one connection.
-fn belongs(first: &Trace, second: &Trace) -> bool {
+/// Returns true if two traces are of the two ends of one connection.
+pub fn are_ends(first: &Trace, second: &Trace) -> bool {
     match (&first.group, &second.group) {
         (Some(a), Some(b)) if a == b => first.side != second.side,
         (Some(_), Some(_)) => false,

@@ -70,7 +70,7 @@ mod tun;
 pub use addresses::{LinkAddresses, SERVER_ADDRESS};
 pub use emulation::Emulation;
 pub use error::EmuError;
-pub use hawser_link::{DirectionConfig, DropCause, Jitter};
+pub use hawser_link::{DirectionConfig, DropCause, Jitter, RateModel};
 pub use hawser_scenario::{Direction, Scenario, ScenarioError, ScenarioLink};
 pub use host::{Host, check_host, load_scenario, load_scenario_with};
 pub use lateness::Lateness;

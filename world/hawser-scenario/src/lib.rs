@@ -48,6 +48,7 @@ mod files;
 mod flow;
 mod layout;
 mod load;
+mod nearest;
 mod plan;
 mod read;
 mod source;
@@ -63,6 +64,7 @@ pub use flow::{Flow, FlowKind, Pattern};
 pub use hawser_link::Direction;
 pub use layout::Layout;
 pub use load::{load, load_with};
+pub use nearest::nearest;
 pub use plan::{Cell, Plan, load_plan, load_plan_with};
 pub use source::{SceneSource, SourceKind};
 

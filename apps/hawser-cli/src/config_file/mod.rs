@@ -82,8 +82,7 @@ pub(crate) fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsSt
     }
     let Some(path) = matches.get_one::<PathBuf>(OPTION) else { return Ok(words) };
     let Some(below) = find(command, &names) else { return Ok(words) };
-    let above = names.split_last().and_then(|(_, above)| find(command, above));
-    let entries = read(path, &below, above.as_ref().filter(|_| names.len() > 1))?;
+    let entries = read_with_above(command, &names, &below, path)?;
     let given = |argument: &Arg| is_given(matches, argument);
     // Either may name the other as what it excludes.
     let excluded = |argument: &Arg| {
@@ -141,6 +140,33 @@ fn is_given(matches: &ArgMatches, argument: &Arg) -> bool {
             .any(|(of, name)| *of == id && std::env::var_os(name).is_some_and(|value| !value.is_empty()))
     };
     matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable)) || is_in_environment()
+}
+
+/// What a file says to a command; where it is one for the command above it, what it says to that one must be right as well.
+fn read_with_above(
+    command: &Command,
+    names: &[&str],
+    below: &Command,
+    path: &Path,
+) -> Result<Vec<(Entry, Arg)>, Failure> {
+    let names = names.split_last().map_or(names, |(_, above)| above);
+    let Some(above) = find(command, names).filter(|_| COMMANDS.contains(&names)) else {
+        return read(path, below, None);
+    };
+    let entries = read(path, below, Some(&above))?;
+    let all = read(path, &above, Some(below))?;
+    let words: Vec<OsString> = ["hawser"].iter().chain(names).map(OsString::from).collect();
+    check(command, &inserted(words, words_of(&all, path)?), path, &all)?;
+    Ok(entries)
+}
+
+/// What stands for some entries on a command line.
+fn words_of(entries: &[(Entry, Arg)], path: &Path) -> Result<Vec<OsString>, Failure> {
+    let mut words = Vec::new();
+    for (entry, argument) in entries {
+        words.extend(entry.words(argument).map_err(|what| entry.failure(path, &what))?);
+    }
+    Ok(words)
 }
 
 /// What a file says to a command, which may be one for the command above it.

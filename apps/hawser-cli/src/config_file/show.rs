@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, Args, Command, Subcommand};
 
 use super::text::{Entry, quoted};
-use super::{COMMANDS, OPTION, find, inserted, is_switch, key_of, keys, read};
+use super::{COMMANDS, OPTION, find, inserted, is_switch, key_of, keys, read_with_above, words_of};
 use hawser_command::exit::Failure;
 use hawser_command::output::Output;
 use hawser_command::report::{Channel, print};
+use hawser_command::units::count;
 
 /// What can be done about a file of options.
 #[derive(Subcommand, Debug)]
@@ -47,15 +48,11 @@ pub(crate) fn run(what: &ConfigCommand, command: &Command, output: Output) -> Re
     match what {
         ConfigCommand::Check(Checked { command: names, file }) => {
             let below = named(command, names)?;
-            let entries = read(file, &below, None)?;
+            let entries = read_with_above(command, &slices(names), &below, file)?;
             let words = ["hawser".to_owned()].into_iter().chain(names.iter().cloned());
             let option = format!("--{OPTION}");
             let words = words.chain([option, file.display().to_string()]).map(Into::into).collect();
-            let mut added = Vec::new();
-            for (entry, argument) in &entries {
-                added.extend(entry.words(argument).map_err(|what| entry.failure(file, &what))?);
-            }
-            let whole = inserted(words, added);
+            let whole = inserted(words, words_of(&entries, file)?);
             super::check(command, &whole, file, &entries)?;
             if let Err(error) = command.clone().try_get_matches_from(whole) {
                 let text = error.render().to_string();
@@ -67,21 +64,31 @@ pub(crate) fn run(what: &ConfigCommand, command: &Command, output: Output) -> Re
                 let keys: Vec<&str> = entries.iter().map(|(entry, _)| entry.key.as_str()).collect();
                 Channel::Stdout.print(&serde_json::json!({ "file": file, "keys": keys }));
             }
-            output.remark(format_args!("{}: {} options, all understood", file.display(), entries.len()));
+            output.remark(format_args!(
+                "{}: {}, all understood",
+                file.display(),
+                count(entries.len(), "option")
+            ));
             Ok(())
         }
         ConfigCommand::Show(Shown { command: names, file }) => {
             let below = named(command, names)?;
-            let entries =
-                file.as_deref().map_or_else(|| Ok(Vec::new()), |file: &Path| read(file, &below, None))?;
+            let entries = file.as_deref().map_or_else(
+                || Ok(Vec::new()),
+                |file: &Path| read_with_above(command, &slices(names), &below, file),
+            )?;
             print(template(&names.join(" "), &below, &entries).trim_end());
             Ok(())
         }
     }
 }
 
+fn slices(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
+}
+
 fn named(command: &Command, names: &[String]) -> Result<Command, Failure> {
-    let words: Vec<&str> = names.iter().map(String::as_str).collect();
+    let words = slices(names);
     let known = COMMANDS.contains(&&words[..]).then(|| find(command, &words)).flatten();
     known.ok_or_else(|| {
         let all: Vec<String> = COMMANDS.iter().map(|names| names.join(" ")).collect();

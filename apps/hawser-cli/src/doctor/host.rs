@@ -9,10 +9,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hawser::{ClientConfig, Connection, Endpoint, Links, default_transport};
+use hawser::{ClientConfig, Connection, Endpoint, Links, PathInfo, default_transport};
 use serde_json::Value;
 
-use super::Finding;
+use super::{Finding, Findings};
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::options::ServerTrust;
 use hawser_command::session::resolve;
@@ -45,15 +45,15 @@ pub(super) struct HostOptions {
 }
 
 /// Checks the way to the host. Runs a runtime of its own.
-pub(super) fn check(host: &str, options: &HostOptions) -> Result<Vec<Finding>, Failure> {
+pub(super) fn check(host: &str, options: &HostOptions, findings: &mut Findings) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(1).build();
     let runtime = runtime.map_err(|error| Failure::new(Exit::Failure, format!("cannot start: {error}")))?;
-    let findings = runtime.block_on(look(host, options));
+    let looked = runtime.block_on(look(host, options, findings));
     runtime.shutdown_background();
-    findings
+    looked
 }
 
-async fn look(host: &str, options: &HostOptions) -> Result<Vec<Finding>, Failure> {
+async fn look(host: &str, options: &HostOptions, findings: &mut Findings) -> Result<(), Failure> {
     let (name, port) = split(host)?;
     let address =
         *resolve(name, port).await?.first().ok_or_else(|| Failure::usage("the host has no address"))?;
@@ -73,18 +73,26 @@ async fn look(host: &str, options: &HostOptions) -> Result<Vec<Finding>, Failure
     let connected = tokio::time::timeout(PATIENCE, endpoint.connect(address, name)).await;
     let connection = match connected {
         Ok(Ok(connection)) => connection,
-        Ok(Err(error)) => return Ok(vec![unreachable(address, &error.to_string()).await]),
+        Ok(Err(error)) => {
+            findings.add(unreachable(address, &error.to_string()).await);
+            return Ok(());
+        }
         Err(_) => {
             let why = format!("{address} gives no answer within {} s", PATIENCE.as_secs());
-            return Ok(vec![unreachable(address, &why).await]);
+            findings.add(unreachable(address, &why).await);
+            return Ok(());
         }
     };
     let milliseconds = began.elapsed().as_millis();
     let found = format!("{address} answers within {milliseconds} ms");
-    let mut findings = vec![Finding::ok(&format!("UDP to {host}"), found)];
+    findings.add(Finding::ok(&format!("UDP to {host}"), found));
     tokio::time::sleep(SETTLING).await;
+    findings.extend(sizes(sizes_now(&connection)));
     let mut wakes = Vec::new();
     for seconds in SILENCES.into_iter().filter(|seconds| *seconds <= options.silence) {
+        findings
+            .output
+            .remark(format_args!("hawser: silent for {seconds} s, after which a NAT may have forgotten ..."));
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         if connection.close_reason().is_some() {
             break;
@@ -96,10 +104,18 @@ async fn look(host: &str, options: &HostOptions) -> Result<Vec<Finding>, Failure
     connection.close(0x100, b"");
     let _ = tokio::time::timeout(PATIENCE, endpoint.wait_idle()).await;
     let records = records(folder.path());
-    findings.extend(sizes(&records));
     findings.extend(ecn(&records));
     findings.extend(memory(&records, &wakes));
-    Ok(findings)
+    Ok(())
+}
+
+/// The own address of each path, and how large its datagrams are by now.
+fn sizes_now(connection: &Connection) -> Vec<(String, u64)> {
+    let size = |path: PathInfo| {
+        let stats = connection.path_stats(path.id)?;
+        Some((path.tuple.local.ip().to_string(), u64::from(stats.mtu)))
+    };
+    connection.paths().into_iter().filter_map(size).collect()
 }
 
 /// Host and port, which is 443 if it is not said.
@@ -180,26 +196,23 @@ fn last<'a>(records: &'a [Value], kind: &'a str, path: u64) -> Option<&'a Value>
         .map(|record| &record["data"]["new"])
 }
 
-/// How large datagrams may be.
-fn sizes(records: &[Value]) -> Vec<Finding> {
-    let finding = |(id, address): (u64, String)| {
+/// How large datagrams from these addresses may be.
+fn sizes(paths: Vec<(String, u64)>) -> Vec<Finding> {
+    let finding = |(address, size): (String, u64)| {
         let check = format!("datagram size from {address}");
-        match last(records, "quic:mtu_updated", id).and_then(Value::as_u64) {
-            Some(size) if size > NARROW => {
-                Finding::ok(&check, format!("up to {size} bytes of UDP payload arrive"))
-            }
-            other => Finding::warning(
+        match size {
+            size if size > NARROW => Finding::ok(&check, format!("up to {size} bytes of UDP payload arrive")),
+            size => Finding::warning(
                 &check,
                 format!(
-                    "nothing larger than {} bytes arrives, and nobody says so: an MTU black hole, or a narrow tunnel. Hawser \
-                     lives with it, TCP may hang",
-                    other.unwrap_or(1_200)
+                    "nothing larger than {size} bytes arrives, and nobody says so: an MTU black hole, or a narrow tunnel. Hawser \
+                     lives with it, TCP may hang"
                 ),
                 "nft add rule inet filter forward tcp flags syn tcp option maxseg size set rt mtu   # for TCP, at the router",
             ),
         }
     };
-    paths(records).into_iter().map(finding).collect()
+    paths.into_iter().map(finding).collect()
 }
 
 /// Whether congestion marks survive the way.
@@ -271,12 +284,12 @@ mod tests {
     fn bleached_marks_and_black_holes_are_told_by_link() {
         let good = trace(&[
             r#"{"time":1,"name":"quic:ecn_state_updated","data":{"path_id":0,"old":"testing","new":"capable"}}"#,
-            r#"{"time":2,"name":"quic:mtu_updated","data":{"path_id":0,"old":1200,"new":1452}}"#,
         ]);
-        assert_eq!((ecn(&good)[0].state, sizes(&good)[0].state), (State::Ok, State::Ok));
+        let size = |size: u64| sizes(vec![("192.0.2.1".to_owned(), size)])[0].state;
+        assert_eq!((ecn(&good)[0].state, size(1_452)), (State::Ok, State::Ok));
         let bad =
             trace(&[r#"{"time":1,"name":"quic:ecn_state_updated","data":{"path_id":0,"new":"failed"}}"#]);
-        assert_eq!((ecn(&bad)[0].state, sizes(&bad)[0].state), (State::Warning, State::Warning));
+        assert_eq!((ecn(&bad)[0].state, size(1_200)), (State::Warning, State::Warning));
         assert_eq!(ecn(&bad)[0].check, "ECN from 192.0.2.1");
     }
 

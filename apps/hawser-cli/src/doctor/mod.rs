@@ -12,6 +12,7 @@ use self::machine::Machine;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::output::Output;
 use hawser_command::report::{Channel, print};
+use hawser_command::units::count;
 
 const EXAMPLES: &str = "\
 Without HOST it looks at this machine only, and sends nothing. `sysctl -w` lasts until the next start; a file in /etc/sysctl.d keeps it.
@@ -69,25 +70,43 @@ impl Finding {
     }
 }
 
+/// Takes findings, and prints each as it comes; as JSON all of them at the end.
+struct Findings {
+    output: Output,
+    all: Vec<Finding>,
+}
+
+impl Findings {
+    fn add(&mut self, finding: Finding) {
+        if !self.output.json {
+            print(line(&finding));
+        }
+        self.all.push(finding);
+    }
+
+    fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        findings.into_iter().for_each(|finding| self.add(finding));
+    }
+}
+
 /// Looks at everything. Ends with a failure if something will not work.
 pub(crate) fn run(arguments: &Doctor, output: Output) -> Result<(), Failure> {
     let machine = Machine::this();
-    let mut findings = links::check(&machine);
+    let mut findings = Findings { output, all: Vec::new() };
+    findings.extend(links::check(&machine));
     findings.extend(system::check(&machine));
     if let Some(host) = &arguments.way.host {
-        findings.extend(host::check(host, &arguments.way)?);
+        host::check(host, &arguments.way, &mut findings)?;
     }
+    let findings = findings.all;
     let bad = findings.iter().filter(|finding| finding.state == State::Bad).count();
     if output.json {
         Channel::Stdout.print(&findings);
-    } else {
-        findings.iter().for_each(|finding| print(line(finding)));
     }
     if bad == 0 {
         return Ok(());
     }
-    let problems = if bad == 1 { "1 problem".to_owned() } else { format!("{bad} problems") };
-    Err(Failure { is_told: output.json, ..Failure::new(Exit::Failure, problems) })
+    Err(Failure { is_told: output.json, ..Failure::new(Exit::Failure, count(bad, "problem")) })
 }
 
 fn line(finding: &Finding) -> String {

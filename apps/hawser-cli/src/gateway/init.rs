@@ -12,7 +12,7 @@ use qrcode::QrCode;
 use qrcode::render::unicode;
 
 use super::network::DEFAULT_POOLS;
-use super::{user, user_file};
+use super::{in_url, user, user_file};
 use crate::config_file::quoted;
 use crate::gateway_client::DEFAULT_PORT;
 use hawser_command::exit::Failure;
@@ -71,10 +71,7 @@ pub(super) fn run(arguments: &Init, output: Output) -> Result<(), Failure> {
     let key = users.add(&arguments.user).map_err(|error| user::failure(&error))?;
     write(&file, &arguments.text(&state))?;
     let listen = arguments.listen.unwrap_or_else(|| (IpAddr::from([0_u16; 8]), DEFAULT_PORT).into());
-    let host = arguments.host.clone().unwrap_or_else(|| match suggested_host(&[listen]) {
-        IpAddr::V6(address) => format!("[{address}]"),
-        IpAddr::V4(address) => address.to_string(),
-    });
+    let host = arguments.host.clone().unwrap_or_else(|| in_url(suggested_host(&[listen])));
     let verb = if arguments.no_nat { "proxy" } else { "tunnel" };
     let command = format!("HAWSER_KEY={} hawser {verb} --pin '{pin}' {host}:{}", key.secret(), listen.port());
     let gateway = format!("hawser gateway --config {}", file.display());
@@ -123,6 +120,9 @@ impl Init {
             "\n# Certificate, users, and who has which address.\nstate = {}\n",
             quoted(&state.display().to_string())
         );
+        if let Some(host) = &self.host {
+            text += &format!("\n# By which clients reach this machine.\nhost = {}\n", quoted(host));
+        }
         if let Some(listen) = self.listen {
             text += &format!("\nlisten = {}\n", quoted(&listen.to_string()));
         }

@@ -4,7 +4,7 @@ mod init;
 mod network;
 mod user;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +62,10 @@ pub(crate) struct Gateway {
     /// UDP address to listen on. Default: [::]:4435, or 0.0.0.0:4435 on a machine without IPv6
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
+    /// Name or address by which clients reach this machine, for the commands that are printed. Default: the address with which it goes
+    /// out, or NAME with --cert
+    #[arg(long, value_name = "HOST", hide_short_help = true)]
+    host: Option<String>,
     /// File of users. Default: gateway-users.toml in the folder of --state
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
@@ -290,6 +294,11 @@ async fn refuse_all(endpoint: &Endpoint) {
     std::future::pending().await
 }
 
+/// An address as it stands before a port.
+fn in_url(address: IpAddr) -> String {
+    if address.is_ipv6() { format!("[{address}]") } else { address.to_string() }
+}
+
 /// Says where the gateway is and how to reach it.
 fn announce(
     arguments: &Gateway,
@@ -299,14 +308,16 @@ fn announce(
 ) -> Result<(), Failure> {
     let pin = identity.pin()?;
     let port = endpoint.listening().first().map_or(0, SocketAddr::port);
-    let host = suggested_host(endpoint.listening());
-    let host = if host.is_ipv6() { format!("[{host}]") } else { host.to_string() };
     let is_own = arguments.cert.is_none();
-    let host = if is_own { host } else { "NAME".to_owned() };
+    let host = match &arguments.host {
+        Some(host) => host.clone(),
+        None if is_own => in_url(suggested_host(endpoint.listening())),
+        None => "NAME".to_owned(),
+    };
     if output.json {
         let listening: Vec<String> = endpoint.listening().iter().map(SocketAddr::to_string).collect();
         Channel::Stdout
-            .print(&serde_json::json!({ "listening": listening, "port": port, "pin": pin.to_string() }));
+            .print(&serde_json::json!({ "listening": listening, "host": host, "port": port, "pin": pin.to_string() }));
     }
     output.remark(format_args!("gateway on UDP port {port}"));
     let trust = if is_own { format!(" --pin '{pin}'") } else { String::new() };

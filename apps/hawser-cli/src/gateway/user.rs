@@ -142,7 +142,13 @@ pub(super) fn run(command: UserCommand, output: Output) -> Result<(), Failure> {
             output.remark(format_args!("{name} is removed"));
         }
         UserCommand::List(place) => {
-            let users = user_file(place.users, place.state)?.read().map_err(|error| failure(&error))?;
+            let file = user_file(place.users, place.state)?;
+            let users = file.read().map_err(|error| failure(&error))?;
+            if users.is_empty() {
+                let path = file.path().display();
+                output
+                    .remark(format_args!("{path} has no users: hawser gateway user add NAME --users {path}"));
+            }
             if output.json {
                 let names: Vec<&String> = users.keys().collect();
                 let grants: BTreeMap<&String, &Grants> =

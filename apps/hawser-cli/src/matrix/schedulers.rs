@@ -18,6 +18,7 @@ use hawser::Registry;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::output::Output;
 use hawser_command::report::{Channel, print, remark};
+use hawser_command::units::count;
 
 const EXAMPLES: &str = "\
 Every scheduler carries files of 5 and 50 MB, a page of 30 objects, requests for 10 kB, 30 frames per second on streams, and datagrams at 2 Mbit/s over \
@@ -99,8 +100,8 @@ pub(super) fn run(arguments: &Schedulers, registry: &Registry, output: Output) -
     let runs = |watch: &mut dyn FnMut(&Progress) -> _| matrix::run(&matrix, &settings, watch);
     let summary = watched(output, runs, failure)?;
     if summary.stopped {
-        let left = summary.missing;
-        remark(format_args!("hawser: stopped with {left} runs left; the same command goes on with them"));
+        let left = count(summary.missing, "run");
+        remark(format_args!("hawser: stopped with {left} left; the same command goes on with them"));
         return Ok(ExitCode::from(Exit::Signal as u8));
     }
     let rows = matrix::collect(&matrix, &arguments.out).map_err(failure)?;
@@ -111,8 +112,8 @@ pub(super) fn run(arguments: &Schedulers, registry: &Registry, output: Output) -
         print(matrix::table(&rows).trim_end());
     }
     output.remark(format_args!(
-        "hawser: {} runs now in {:.0} s, {} before, kept in {}",
-        summary.progress.ran,
+        "hawser: {} now in {:.0} s, {} before, kept in {}",
+        count(summary.progress.ran, "run"),
         summary.progress.elapsed.as_secs_f64(),
         summary.progress.found,
         arguments.out.display()

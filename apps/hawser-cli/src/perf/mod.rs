@@ -19,7 +19,7 @@ use hawser_command::control::ControlOptions;
 use hawser_command::exit::Failure;
 use hawser_command::interrupt::Interrupt;
 use hawser_command::options::{
-    ClientOptions, TransportOptions, listen_address, seconds, seconds_or_none, workers,
+    ClientOptions, TransportOptions, bare_host, listen_address, seconds, seconds_or_none, workers,
 };
 use hawser_command::output::Output;
 use hawser_command::server_scheduler::AllowedSchedulers;
@@ -85,6 +85,7 @@ pub(crate) struct Server {
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Client {
     /// The server: name or address
+    #[arg(value_parser = bare_host)]
     host: String,
     /// Its UDP port
     #[arg(short, long, default_value_t = DEFAULT_PORT)]

@@ -16,6 +16,7 @@ use hawser_command::report::Channel;
 use hawser_command::server::{identity, listen};
 use hawser_command::sources::Sources;
 use hawser_command::units;
+use hawser_command::units::count;
 
 /// Clients at the same time, whether or not they measure.
 const MAX_CLIENTS: usize = 256;
@@ -103,8 +104,9 @@ fn report_workers(endpoint: &Endpoint, output: Output) {
     if stats.len() > 1 {
         for (index, worker) in stats.iter().enumerate() {
             output.remark(format_args!(
-                "worker {index}: {} connections, {} datagrams handed to others",
-                worker.accepted, worker.handed_over
+                "worker {index}: {}, {} handed to others",
+                count(worker.accepted, "connection"),
+                count(worker.handed_over, "datagram")
             ));
         }
     }

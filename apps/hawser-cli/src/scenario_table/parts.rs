@@ -177,7 +177,7 @@ fn what(flow: &Flow) -> String {
     let way = |direction: &Direction| if *direction == Direction::Up { "upload" } else { "download" };
     let rate = |rate: u64| units::bit_rate(rate as f64);
     let number =
-        |number: &Option<u64>| number.map_or("requests".to_owned(), |number| format!("{number} requests"));
+        |number: &Option<u64>| number.map_or("requests".to_owned(), |number| units::count(number, "request"));
     match &flow.kind {
         FlowKind::Bulk { direction, size: Some(size) } => {
             format!("{} of {}", way(direction), units::bytes(*size))

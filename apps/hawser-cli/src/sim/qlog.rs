@@ -1,6 +1,7 @@
 //! Traces of simulated connections, and what became of them.
 
-use std::fs::File;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,19 +10,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hawser::{QlogConnection, QlogFactory};
 use hawser_command::exit::Failure;
 use hawser_command::output::Output;
+use hawser_command::units::count;
+use hawser_scenario::{Flow, Scenario};
+use hawser_sim::run::FlowTraces;
 
-/// A folder with one trace per end of each connection, named as the command for real sockets names them.
+/// Links that the name of a trace lists; of more it has the number.
+const MOST_LINKS: usize = 4;
+/// Traces of one connection from runs with the same seed.
+const MOST_RUNS: u32 = 10_000;
+
+/// A folder with one trace per end of each connection: `FLOW_LINK+LINK_ID_client.sqlog`. A run with the same seed gives connections the
+/// same ids: its traces are called `..._client.2.sqlog` and so on, so that those that are there stay.
 ///
 /// A connection whose trace cannot be written goes on without it, and is gone with its simulation: the first failure is
 /// noted here.
 pub(super) struct QlogFolder {
     folder: PathBuf,
+    runs: Arc<Mutex<Runs>>,
     /// Maximum size of each trace in bytes.
     limit: u64,
     failure: SharedFailure,
     /// Traces that ended there.
     cut: Arc<AtomicU64>,
 }
+
+/// Which of the runs with the same seed this one is, by connection: both ends have the same number.
+type Runs = BTreeMap<String, u32>;
 
 /// The first file that could not be written, and why.
 type SharedFailure = Arc<Mutex<Option<(PathBuf, io::Error)>>>;
@@ -32,29 +46,37 @@ impl QlogFolder {
         std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
         Ok(QlogFolder {
             folder: folder.to_owned(),
+            runs: Arc::default(),
             limit,
             failure: SharedFailure::default(),
             cut: Arc::default(),
         })
     }
 
-    /// Opens the traces of connections.
-    pub(super) fn factory(&self) -> QlogFactory {
+    /// Opens the traces of the connections of each flow.
+    pub(super) fn traces(&self, scenario: &Scenario) -> FlowTraces {
         let (folder, failure) = (self.folder.clone(), self.failure.clone());
-        let (limit, cut) = (self.limit, self.cut.clone());
-        Arc::new(move |connection: &QlogConnection| {
-            let side = if connection.side.is_client() { "client" } else { "server" };
-            let path = folder.join(format!("{}_{side}.sqlog", connection.original_destination));
-            match File::create(&path) {
-                Ok(file) => {
-                    let trace = Trace::new(file, path, failure.clone());
-                    Some(Box::new(Limited { trace, left: limit, cut: cut.clone() }) as Box<dyn Write + Send>)
+        let (limit, cut, runs) = (self.limit, self.cut.clone(), self.runs.clone());
+        let links: Vec<String> = scenario.links.iter().map(|link| link.name.clone()).collect();
+        Arc::new(move |flow: &Flow| -> QlogFactory {
+            let prefix = prefix(flow, &links);
+            let (folder, failure) = (folder.clone(), failure.clone());
+            let (cut, runs) = (cut.clone(), runs.clone());
+            Arc::new(move |connection: &QlogConnection| {
+                let side = if connection.side.is_client() { "client" } else { "server" };
+                let name = format!("{prefix}_{}", connection.original_destination);
+                match create(&folder, &name, side, &runs) {
+                    Ok((file, path)) => {
+                        let trace = Trace::new(file, path, failure.clone());
+                        let limited = Limited { trace, left: limit, cut: cut.clone() };
+                        Some(Box::new(limited) as Box<dyn Write + Send>)
+                    }
+                    Err((error, path)) => {
+                        note(&failure, &path, error);
+                        None
+                    }
                 }
-                Err(error) => {
-                    note(&failure, &path, error);
-                    None
-                }
-            }
+            })
         })
     }
 
@@ -62,14 +84,53 @@ impl QlogFolder {
     pub(super) fn finish(self, output: Output) -> Result<(), Failure> {
         let cut = self.cut.load(Ordering::Relaxed);
         if cut > 0 {
+            let verb =
+                if cut == 1 { "has reached its limit and ends" } else { "have reached their limit and end" };
+            output.remark(format_args!("hawser: {} {verb} there (--qlog-limit)", count(cut, "trace")));
+        }
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = runs.values().max().filter(|run| **run > 1) {
             output.remark(format_args!(
-                "hawser: {cut} traces have reached their limit and end there (--qlog-limit)"
+                "hawser: {} has traces of an earlier run with the same seed, which stay: those of this run end with .{run}.sqlog",
+                self.folder.display()
             ));
         }
         match &*self.failure.lock().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(()),
             Some((path, error)) => Err(Failure::write(path, error)),
         }
+    }
+}
+
+/// What the names of a flow's traces begin with: its name and those of its links.
+fn prefix(flow: &Flow, links: &[String]) -> String {
+    let names: Vec<&str> = flow.links.iter().filter_map(|link| Some(links.get(*link)?.as_str())).collect();
+    let over = if names.len() > MOST_LINKS { format!("{}-links", names.len()) } else { names.join("+") };
+    format!("{}_{over}", flow.name)
+}
+
+/// Makes the trace of one end of a connection, in a file that was not there; or says which one cannot be made.
+fn create(
+    folder: &Path,
+    name: &str,
+    side: &str,
+    runs: &Mutex<Runs>,
+) -> Result<(File, PathBuf), (io::Error, PathBuf)> {
+    let file = |side: &str, run: u32| match run {
+        1 => folder.join(format!("{name}_{side}.sqlog")),
+        _ => folder.join(format!("{name}_{side}.{run}.sqlog")),
+    };
+    let is_free = |run: &u32| ["client", "server"].iter().all(|side| !file(side, *run).exists());
+    let mut runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = match runs.get(name) {
+        Some(run) => *run,
+        None => (1..MOST_RUNS).find(is_free).unwrap_or(MOST_RUNS),
+    };
+    runs.insert(name.to_owned(), run);
+    let path = file(side, run);
+    match OpenOptions::new().write(true).create_new(true).open(&path) {
+        Ok(file) => Ok((file, path)),
+        Err(error) => Err((error, path)),
     }
 }
 

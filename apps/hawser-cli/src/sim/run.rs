@@ -47,7 +47,8 @@ pub(crate) struct Run {
     /// Policies of all connections whose flow has none of its own
     #[command(flatten)]
     policies: PolicyOptions,
-    /// Write what every connection does to this folder, one qlog file for each end (JSON-SEQ)
+    /// Write what every connection does to this folder, one qlog file for each end (JSON-SEQ), named after its flow and links. Files that
+    /// are there stay
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
     /// Maximum size of each of these files, in bytes (suffixes k, M, G)
@@ -93,7 +94,8 @@ pub(crate) fn run(arguments: &Run, registry: &Registry, output: Output) -> Resul
     let scenario = load(registry, &arguments.scenario, &set)?;
     let qlog = arguments.qlog.as_deref().map(|folder| QlogFolder::create(folder, arguments.qlog_limit));
     let qlog = qlog.transpose()?;
-    let options = Options { qlog: qlog.as_ref().map(QlogFolder::factory), ..Options::default() };
+    let options =
+        Options { qlog: qlog.as_ref().map(|folder| folder.traces(&scenario)), ..Options::default() };
     let failed = |error: hawser_sim::run::RunError| {
         Failure::new(Exit::Scenario, format!("{}: {error}", arguments.scenario.display()))
     };

@@ -19,12 +19,12 @@ pub(super) fn text(report: &RunReport) -> String {
         End::Stopped => "stopped",
     };
     let mut text = format!(
-        "{}, seed {}: {:.3} s in {:.2} s ({end}); {} packets, trace {}\n",
+        "{}, seed {}: {:.3} s in {:.2} s ({end}); {}, trace {}\n",
         outcome.scenario,
         outcome.seed,
         outcome.simulated_seconds,
         report.wall_seconds,
-        outcome.packets,
+        units::count(outcome.packets, "packet"),
         outcome.trace_hash
     );
     for scene in &outcome.scenes {

@@ -11,12 +11,12 @@ use hawser_lab::data::sweep::{
     self, CellFailure, Folder, MergeSummary, Progress, RunSettings, RunSummary, Shard, Simulate, Sweep,
     SweepError,
 };
+use hawser_scenario::LoadError;
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 use serde::Serialize;
 
 use super::elsewhere::{self, Elsewhere};
 use super::means::{self, Mean};
-use crate::emulate::load_failure;
 use crate::progress::CellProgress;
 use hawser::Registry;
 use hawser_command::exit::{Exit, Failure};
@@ -24,6 +24,7 @@ use hawser_command::interrupt::Interrupt;
 use hawser_command::output::Output;
 use hawser_command::policy_options::PolicyOptions;
 use hawser_command::report::{Channel, print, remark};
+use hawser_command::units::count;
 
 const EXAMPLES: &str = "\
 Every cell of the plan (a scenario, a value of each factor, a replicate) has a seed of its own and runs on its own. Finished \
@@ -114,7 +115,6 @@ pub(crate) fn run(
     let interrupt = runtime.block_on(async { Interrupt::listen() }).map_err(failed)?;
     let policies = arguments.policies.fields(registry)?;
     let sweep = Arc::new(Sweep::load_with(plan, &policies, registry).map_err(failure)?);
-    sweep.plan().check_policies(plan, registry).map_err(|error| load_failure(error.into()))?;
     if let Some(on) = &arguments.on {
         return elsewhere::sweep(on, plan, &arguments.out, arguments.jobs, &policies, output);
     }
@@ -184,10 +184,10 @@ fn show(report: &SweepReport, output: Output) {
         return;
     }
     print(format_args!(
-        "{}: {} of {} cells finished, {} now in {:.1} s ({:.1} cells/s, {:.0} packets/s), {} before, {} failed",
+        "{}: {} of {} finished, {} now in {:.1} s ({:.1} cells/s, {:.0} packets/s), {} before, {} failed",
         report.plan,
         report.cells - report.missing,
-        report.cells,
+        count(report.cells, "cell"),
         report.ran,
         report.wall_seconds,
         report.cells_per_second,
@@ -204,14 +204,17 @@ fn show(report: &SweepReport, output: Output) {
 fn end(summary: &RunSummary, settings: &RunSettings) -> Result<ExitCode, Failure> {
     if summary.stopped {
         let left = summary.progress.cells - summary.progress.found - summary.progress.ran;
-        remark(format_args!("hawser: stopped with {left} cells left; the same command goes on with them"));
+        remark(format_args!(
+            "hawser: stopped with {} left; the same command goes on with them",
+            count(left, "cell")
+        ));
         return Ok(ExitCode::from(Exit::Signal as u8));
     }
     if summary.failed > 0 {
         let folder = settings.folder.display();
         let message = format!(
-            "{} cells failed; `message` in the table `cells` says why: hawser sim report {folder}",
-            summary.failed
+            "{} failed; `message` in the table `cells` says why: hawser sim report {folder}; the same command tries them again",
+            count(summary.failed, "cell")
         );
         remark(format_args!("hawser: {message}"));
         if let Some(CellFailure { cell, message }) = &summary.first_failure {
@@ -229,7 +232,7 @@ fn merge_only(arguments: &SweepArguments, output: Output) -> Result<ExitCode, Fa
         Channel::Stdout.print(&summary);
     } else if !output.quiet {
         let MergeSummary { cells, finished, failed, .. } = summary;
-        print(format_args!("{finished} of {cells} cells merged, {failed} of them failed"));
+        print(format_args!("{finished} of {} merged, {failed} of them failed", count(cells, "cell")));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -240,6 +243,7 @@ pub(crate) fn failure(error: SweepError) -> Failure {
         _ if error.is_disk_full() => Exit::DiskFull,
         _ if error.is_write() => Exit::NotWritten,
         SweepError::BadShard { .. } => Exit::Usage,
+        SweepError::Plan(LoadError::Read { .. }) => Exit::NotRead,
         SweepError::Plan(_) => Exit::Scenario,
         SweepError::Read { .. }
         | SweepError::NotASweep { .. }

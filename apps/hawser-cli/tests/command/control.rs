@@ -1,6 +1,6 @@
 //! Control sockets of commands that run, `hawser ctl`, and what else looks at them.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -143,6 +143,21 @@ fn the_doctor_names_each_check() {
     }
     let has_bad = findings.iter().any(|finding| finding["state"] == "bad");
     assert_eq!(output.status.code(), Some(i32::from(has_bad)));
+}
+
+#[test]
+fn the_doctor_prints_each_finding_as_it_comes() {
+    let server = Server::start(&[]);
+    let host = format!("127.0.0.1:{}", server.port);
+    let mut doctor = hawser(["doctor", "--silence", "5", "--pin", &server.pin, &host]);
+    let mut doctor = doctor.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(doctor.stdout.take().unwrap()).lines();
+    let line = lines.find(|line| line.as_ref().unwrap().contains("UDP to 127.0.0.1"));
+    assert!(line.is_some());
+    // It is silent for five seconds yet.
+    assert_eq!(doctor.try_wait().unwrap(), None, "all was printed at the end");
+    assert!(lines.any(|line| line.unwrap().contains("NAT on the way")));
+    doctor.wait().unwrap();
 }
 
 #[test]

@@ -189,3 +189,77 @@ fn a_result_that_is_lost_is_no_success() {
         assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "{line:?}");
     }
 }
+
+#[test]
+fn tunnel_check_and_config_check_judge_a_file_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tunnel.toml");
+    let file = file.to_str().unwrap();
+    for (line, is_good) in [
+        ("status-http = '127.0.0.1:9000'", true),
+        ("status-http = 'nonsense'", false),
+        ("status-htp = '127.0.0.1:9000'", false),
+    ] {
+        std::fs::write(file, format!("gateway = '127.0.0.1:4499'\n{line}\n")).unwrap();
+        let code = |arguments: &[&str]| run(hawser(arguments.iter().copied())).status.code();
+        let checks: [&[&str]; 3] = [
+            &["config", "check", "tunnel", "--file", file],
+            &["config", "check", "tunnel", "check", "--file", file],
+            &["tunnel", "check", "--config", file],
+        ];
+        let refused = checks.map(|arguments| code(arguments) == Some(2));
+        assert_eq!(refused, [!is_good; 3], "{line}");
+    }
+}
+
+#[test]
+fn misspelled_scenario_is_compared_with_the_built_in_ones() {
+    for arguments in [
+        &["sim", "run", "wifi-lt"][..],
+        &["scenario", "check", "wifi-lt"],
+        &["emu", "run", "wifi-lt", "--", "true"],
+        &["lab", "guarantee", "wifi-lt"],
+        &["lab", "agree", "wifi-lt.toml"],
+    ] {
+        let words = run_failing(hawser(arguments.iter().copied()), 26);
+        assert!(words.contains("did you mean \"wifi-lte\"?"), "{arguments:?}: {words}");
+    }
+    let words = run_failing(hawser(["sim", "run", "folder/wifi-lt.toml"]), 26);
+    assert!(!words.contains("built-in"), "{words}");
+}
+
+#[test]
+fn folder_of_scenarios_that_is_not_there_has_one_code() {
+    let nowhere = tempfile::tempdir().unwrap();
+    for arguments in [
+        &["lab", "verify", "seam"][..],
+        &["lab", "verify", "--all"],
+        &["lab", "figure", "seam.x"],
+        &["lab", "guarantee"],
+        &["lab", "matrix", "controllers"],
+        &["lab", "matrix", "schedulers"],
+        &["lab", "prelearn", "model"],
+        &["lab", "units", "units", "--environments", "1"],
+        &["lab", "guarantee", "--recorded", "scenarios"],
+    ] {
+        let mut command = hawser(arguments.iter().copied());
+        command.current_dir(nowhere.path());
+        let words = run_failing(command, 26);
+        assert!(words.contains("there is no folder scenarios"), "{arguments:?}: {words}");
+    }
+    let mut command = hawser(["lab", "verify", "seam", "--as", "nope"]);
+    command.current_dir(nowhere.path());
+    let words = run_failing(command, 2);
+    assert!(!words.contains("scenarios"), "{words}");
+}
+
+#[test]
+fn port_behind_a_host_is_refused_where_it_is_an_option_of_its_own() {
+    for arguments in [
+        &["perf", "client", "127.0.0.1:5201", "--insecure"][..],
+        &["measure", "client", "127.0.0.1:5202", "--insecure"],
+    ] {
+        let words = run_failing(hawser(arguments.iter().copied()), 2);
+        assert!(words.contains("127.0.0.1 --port 520"), "{words}");
+    }
+}

@@ -39,6 +39,14 @@ fn traces(folder: &Path) -> (PathBuf, PathBuf) {
     (files[0].clone(), files[1].clone())
 }
 
+/// The names of the files in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
 /// The exit code, what was printed, and what was said.
 fn view(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output = hawser(["qlog", "view"]).args(arguments).current_dir(folder).output().unwrap();
@@ -101,4 +109,66 @@ fn files_that_are_cut_off_or_something_else_are_explained() {
     }
     let (code, _, said) = view(at, &["cut.sqlog", "--name", "wlan0"]);
     assert!(code == 2 && said.contains("expected ADDRESS=NAME"), "{said}");
+}
+
+#[test]
+fn link_that_goes_down_is_the_cause_of_the_gap_that_a_fast_repair_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["sim", "run", "link-dies", "--set", "duration=5 s", "--qlog", "traces"];
+    let ended = hawser(arguments).current_dir(folder.path()).output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let traces = folder.path().join("traces");
+    let client = traces.join(&names(&traces)[0]);
+    let (code, said, remarks) = view(folder.path(), &[client.to_str().unwrap(), "--json", "--out", "p.html"]);
+    assert_eq!(code, 0, "{remarks}");
+    let summary: Value = serde_json::from_str(&said).unwrap();
+    let gaps = summary["gaps"].as_array().unwrap();
+    assert!(!gaps.is_empty(), "{summary}");
+    assert!(gaps.iter().all(|gap| gap["cause"] == "path_silent"), "{gaps:#?}");
+}
+
+#[test]
+fn traces_are_named_after_flow_and_links_and_those_of_an_earlier_run_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let flows = "[[flow]]\nname = \"film\"\nkind = \"bulk\"\n[[flow]]\nname = \"mail\"\nkind = \"bulk\"\nlinks = [\"b0\"]\n";
+    fs::write(folder.path().join("two.toml"), format!("{SCENARIO}{flows}")).unwrap();
+    let simulate = || {
+        let arguments = ["sim", "run", "two.toml", "--set", "duration=1 s", "--qlog", "traces"];
+        let ended = hawser(arguments).current_dir(folder.path()).output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.success(), "{said}");
+        said
+    };
+    assert!(!simulate().contains("earlier run"));
+    let traces = folder.path().join("traces");
+    let first = names(&traces);
+    for (name, begin, end) in [
+        (&first[0], "film_a0+b0_", "_client.sqlog"),
+        (&first[1], "film_a0+b0_", "_server.sqlog"),
+        (&first[2], "mail_b0_", "_client.sqlog"),
+        (&first[3], "mail_b0_", "_server.sqlog"),
+    ] {
+        assert!(name.starts_with(begin) && name.ends_with(end), "{first:?}");
+    }
+    let bytes = |name: &String| fs::read(traces.join(name)).unwrap();
+    let before: Vec<_> = first.iter().map(bytes).collect();
+    let said = simulate();
+    assert!(said.contains("traces of an earlier run") && said.contains(".2.sqlog"), "{said}");
+    assert_eq!(first.iter().map(bytes).collect::<Vec<_>>(), before);
+    let all = names(&traces);
+    assert_eq!(all.len(), 8, "{all:?}");
+    // The other end of the second run is found by its name, too.
+    let second = all.iter().find(|name| name.ends_with("_client.2.sqlog")).unwrap();
+    let (_, said, _) =
+        view(folder.path(), &[traces.join(second).to_str().unwrap(), "--json", "--out", "p.html"]);
+    let summary: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(summary["files"].as_array().unwrap().len(), 2, "{summary}");
+    // Two connections make no page.
+    let clients: Vec<String> =
+        [&first[0], &first[2]].map(|name| traces.join(name).display().to_string()).into();
+    let (code, _, said) = view(folder.path(), &[&clients[0], &clients[1], "--out", "q.html"]);
+    assert!(code == 2 && said.contains("traces of two connections"), "{said}");
+    assert!(!folder.path().join("q.html").exists());
+    let (code, _, said) = view(folder.path(), &[&clients[0], &clients[0], "--out", "q.html"]);
+    assert!(code == 2 && said.contains("of the same end"), "{said}");
 }

@@ -28,8 +28,8 @@ pub(super) fn status(status: &Status) -> String {
     let totals = &status.totals;
     let _ = writeln!(
         text,
-        "{} connections ({} ever), sending {}, receiving {}",
-        totals.connections,
+        "{} ({} ever), sending {}, receiving {}",
+        units::count(totals.connections, "connection"),
         totals.connections_ever,
         units::bit_rate(totals.rate_sent_bps),
         units::bit_rate(totals.rate_received_bps)

@@ -25,6 +25,20 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
+/// Reads a name or an address without a port, which is an option of its own.
+///
+/// # Errors
+/// Says how the port is given, if there is one: `127.0.0.1:5202` would be looked up as a name.
+pub fn bare_host(text: &str) -> Result<String, String> {
+    let parts = text.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
+    match parts.map(|(host, port)| (host.trim_matches(['[', ']']), port.parse::<u16>())) {
+        Some((host, Ok(port))) => {
+            Err(format!("expected a name or address; give the port by itself: {host} --port {port}"))
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
 /// Reads a duration in seconds, fractions allowed.
 ///
 /// # Errors
@@ -65,4 +79,23 @@ pub fn prefix(text: &str) -> Result<IpNet, String> {
         .or_else(|_| address())
         .map(|prefix| prefix.trunc())
         .map_err(|_| format!("`{text}`: expected a prefix such as 192.168.7.0/24, or an address"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_has_no_port() {
+        for host in ["example.org", "127.0.0.1", "::1", "2001:db8::7"] {
+            assert_eq!(bare_host(host).as_deref(), Ok(host));
+        }
+        for (text, hint) in [
+            ("example.org:5202", "example.org --port 5202"),
+            ("127.0.0.1:5202", "127.0.0.1 --port 5202"),
+            ("[::1]:5202", "::1 --port 5202"),
+        ] {
+            assert!(bare_host(text).unwrap_err().ends_with(hint), "{text}");
+        }
+    }
 }

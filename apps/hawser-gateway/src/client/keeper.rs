@@ -47,10 +47,10 @@ impl Drop for Keeper {
 async fn keep(mut session: Arc<Session>, dialer: Dialer, state: watch::Sender<State>, say: Say) {
     loop {
         let reason = tokio::select! {
-            ended = session.connection.closed() => format!("it was lost: {ended}"),
+            _ = session.connection.closed() => session.why_not_usable(),
             () = session.retiring.notified() => {
                 tokio::spawn(see_off(session.clone()));
-                "the gateway is shutting down".to_owned()
+                session.why_not_usable()
             }
         };
         say(&format!("the connection to the gateway ends ({reason}); connecting again"));

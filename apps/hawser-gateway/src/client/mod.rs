@@ -182,7 +182,7 @@ impl GatewayClient {
             },
             _ => Err(OpenError::GatewayDown(match &*self.0.state.borrow() {
                 State::Down(reason) => reason.clone(),
-                State::Up(_) => "it is shutting down".to_owned(),
+                State::Up(session) => session.why_not_usable(),
             })),
         }
     }

@@ -187,7 +187,7 @@ pub(super) async fn open(
             Err(_) => return Err(OpenError::NoAnswer(target.to_string())),
             Ok(Ok(answer)) => return answered(&answer.response).map(|()| (session, answer)),
             Ok(Err(error @ (StreamError::RemoteClosing { .. } | StreamError::ConnectionError { .. }))) => {
-                session.retire();
+                session.retire(&error);
                 lost = error.to_string();
             }
             Ok(Err(error)) => {

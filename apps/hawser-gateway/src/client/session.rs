@@ -2,8 +2,7 @@
 
 use std::any::Any;
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
@@ -60,14 +59,23 @@ pub(super) struct Answer {
     pub(super) flow: Option<(FlowSender, FlowReceiver)>,
 }
 
+/// Why a connection takes no new tunnels.
+#[derive(Debug)]
+enum Retired {
+    /// The gateway said so (GOAWAY, RFC 9114 section 5.2).
+    ShuttingDown,
+    /// It is no more, and why.
+    Lost(String),
+}
+
 /// A connection with HTTP on it. h3 closes it when the last of its requests goes, so tunnels hold it.
 pub(crate) struct Session {
     pub(super) connection: Connection,
     peer: Peer,
     flows: Arc<Flows>,
     requests: Requests,
-    /// Whether the gateway has said that it takes no new tunnels.
-    retired: AtomicBool,
+    /// Why it takes no new tunnels, once it does not.
+    retired: OnceLock<Retired>,
     pub(super) retiring: Notify,
     _keep: Box<dyn Any + Send + Sync>,
 }
@@ -86,7 +94,7 @@ impl Session {
             peer,
             flows,
             requests,
-            retired: AtomicBool::new(false),
+            retired: OnceLock::new(),
             retiring: Notify::new(),
             _keep: keep,
         })
@@ -94,7 +102,13 @@ impl Session {
 
     /// Whether new tunnels may be opened.
     pub(super) fn is_usable(&self) -> bool {
-        !self.retired.load(Ordering::Relaxed) && self.connection.close_reason().is_none()
+        self.retired.get().is_none() && self.connection.close_reason().is_none()
+    }
+
+    /// Why no new tunnels may be opened, in words.
+    pub(super) fn why_not_usable(&self) -> String {
+        let closed = self.connection.close_reason().map(|reason| reason.to_string());
+        why_not_usable(closed, self.retired.get())
     }
 
     /// Whether the gateway takes extended CONNECT, which it says on a stream of its own (RFC 9220 section 3).
@@ -108,9 +122,13 @@ impl Session {
         self.peer.takes_extended_connect()
     }
 
-    /// No new tunnels: those that run go on.
-    pub(super) fn retire(&self) {
-        self.retired.store(true, Ordering::Relaxed);
+    /// No new tunnels after this answer to a request: those that run go on, if the gateway is still there.
+    pub(super) fn retire(&self, error: &StreamError) {
+        let retired = match error {
+            StreamError::RemoteClosing { .. } => Retired::ShuttingDown,
+            other => Retired::Lost(other.to_string()),
+        };
+        let _ = self.retired.set(retired);
         self.retiring.notify_one();
     }
 
@@ -170,6 +188,17 @@ impl Session {
     }
 }
 
+/// A connection that has ended explains more than what a request on it met: that of a gateway that was killed is lost, and it said
+/// nothing of shutting down.
+fn why_not_usable(closed: Option<String>, retired: Option<&Retired>) -> String {
+    match (closed, retired) {
+        (Some(reason), _) => format!("the gateway went away: {reason}"),
+        (None, Some(Retired::Lost(reason))) => format!("the gateway went away: {reason}"),
+        (None, Some(Retired::ShuttingDown)) => "the gateway is shutting down".to_owned(),
+        (None, None) => "the gateway takes no new tunnels".to_owned(),
+    }
+}
+
 /// A request that waits for its answer. Given up, it is ended rather than reset: a reset could overtake its header, and a
 /// gateway that sees many requests without one takes them for an attack.
 struct Asked(Option<Stream>);
@@ -189,5 +218,23 @@ impl Drop for Asked {
         stream.stop_sending(Code::H3_REQUEST_CANCELLED);
         // There is nothing to wait for: the header is written.
         tokio::spawn(async move { stream.finish().await });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gateway_that_was_killed_does_not_count_as_shutting_down() {
+        let lost = Retired::Lost("reset".to_owned());
+        let closed = || Some("nothing was heard".to_owned());
+        assert_eq!(why_not_usable(closed(), Some(&lost)), "the gateway went away: nothing was heard");
+        assert_eq!(why_not_usable(None, Some(&lost)), "the gateway went away: reset");
+        assert_eq!(why_not_usable(None, Some(&Retired::ShuttingDown)), "the gateway is shutting down");
+        assert_eq!(
+            why_not_usable(closed(), Some(&Retired::ShuttingDown)),
+            "the gateway went away: nothing was heard"
+        );
     }
 }

@@ -183,6 +183,8 @@ impl Session<'_> {
             }
             Order::Drain => Ok("the program stops".to_owned()),
         };
+        // Also where it was not followed to its end.
+        hub.outdate();
         done.map_or_else(|error| Outcome::Error(error.to_string()), Outcome::Done)
     }
 

@@ -8,6 +8,9 @@ use crate::trace::{Change, Series};
 /// How full a window is when it holds up the sender.
 const FULL: f64 = 0.9;
 
+/// How long after a gap a sender may find out that a path is silent, in microseconds.
+const LATER: i64 = 1_000_000;
+
 pub(super) struct Verdict {
     pub(super) cause: Cause,
     pub(super) path: Option<u64>,
@@ -49,7 +52,7 @@ pub(super) fn judge(study: &Study, wait: &Wait, sent: &[Transmission]) -> Verdic
         format!("; sent again after {after}, on {}", study.path_name(other.path))
     });
     let late = study.arrival_of(first.path, first.number).map(|at| length(at as i64 - first.sent_us));
-    let (cause, because) = if silence(study, first, to).is_some() {
+    let (cause, because) = if fell_silent(study, wait, first) {
         (Cause::PathSilent, format!("{name} fell silent with the first missing bytes under way{again}"))
     } else if let Some(late) = late {
         (Cause::SlowPath, format!("the first missing bytes took {late} on {name}{again}"))
@@ -59,16 +62,19 @@ pub(super) fn judge(study: &Study, wait: &Wait, sent: &[Transmission]) -> Verdic
     Verdict { cause, path: Some(first.path), because }
 }
 
-/// Whether the path of a transmission was found to be silent before the gap ended.
-fn silence<'a>(study: &'a Study, sent: &Transmission, to: i64) -> Option<&'a Change> {
-    let sender = study.sender()?;
-    let states = &sender.paths.get(&sent.path)?.states;
-    states.iter().find(|change| {
+/// Whether the path of a transmission was found to be silent before the gap ended; or soon after, where nothing has arrived over it
+/// since the gap began: what is repaired fast ends the gap before the sender knows why.
+fn fell_silent(study: &Study, wait: &Wait, sent: &Transmission) -> bool {
+    let path = study.sender().and_then(|sender| sender.paths.get(&sent.path));
+    let (from, to) = (wait.from_us as i64, wait.to_us as i64);
+    let is_silence = |change: &Change| {
         let at = study.sender_time(change.at_us);
+        let is_in_time = at <= to || (at <= to + LATER && study.is_unheard(sent.path, from, at));
         at >= sent.sent_us
-            && at <= to
+            && is_in_time
             && matches!(change.to.as_str(), "suspect" | "abandoning" | "draining" | "closed")
-    })
+    };
+    path.is_some_and(|path| path.states.iter().any(is_silence))
 }
 
 fn not_sent(study: &Study, wait: &Wait, first: &Transmission) -> Verdict {

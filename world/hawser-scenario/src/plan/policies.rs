@@ -57,8 +57,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The error at the line of the plan that gives the value, if it is the plan that does.
-    fn at_its_place(&self, error: ScenarioError, path: &Path) -> ScenarioError {
+    /// Returns the error at the line of the plan that gives the value, if it is the plan that does. `path` is that of the plan.
+    pub fn at_its_place(&self, error: ScenarioError, path: &Path) -> ScenarioError {
         let is_meant = |place: &&Place| error.file == format!("--set {}={}", place.key, place.value);
         let Some(place) = self.places.iter().find(is_meant) else { return error };
         ScenarioError {

@@ -8,6 +8,7 @@ use hawser_link::{MICROSECOND, Nanos};
 use super::units;
 use crate::document::{Content, Node, Origin, Table};
 use crate::error::ScenarioError;
+use crate::nearest::nearest;
 
 /// A table whose fields are taken one by one; [`Fields::finish`] complains about the rest.
 pub(crate) struct Fields<'a> {
@@ -30,6 +31,9 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// Shortest time between two changes of a model. What changes faster is beyond what packets can tell, and a simulation
 /// would compute changes only: `limits.events` counts packets and timers, not those.
 const SHORTEST_INTERVAL: Nanos = MICROSECOND;
+
+/// Fields of a table that are listed where one is missing.
+const MOST_LISTED: usize = 4;
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(origin: &'a Origin, path: String, table: &'a Table) -> Self {
@@ -63,8 +67,27 @@ impl<'a> Fields<'a> {
 
     /// The field `name`; `example` shows how to write it.
     pub(crate) fn required(&self, name: &'static str, example: &str) -> Result<Value<'a>> {
-        self.optional(name)
-            .ok_or_else(|| self.error(format!("the field `{name}` is missing; write `{name} = {example}`")))
+        self.optional(name).ok_or_else(|| {
+            self.missing(&[name], &format!("the field `{name}` is missing; write `{name} = {example}`"))
+        })
+    }
+
+    /// The error that none of these fields is there, or not the right ones. A field that nobody asked for and whose name is like one of
+    /// them is what is wrong; the fields of a short table are listed.
+    pub(crate) fn missing(&self, wanted: &[&'static str], message: &str) -> ScenarioError {
+        let asked = self.asked.borrow();
+        let unknown = self.table.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str()));
+        for entry in unknown {
+            if let Some(meant) = nearest(&entry.key, wanted.iter().copied()) {
+                let message = format!("unknown field; did you mean `{meant}`?");
+                return entry.key_origin.error(&self.path_of(&entry.key), message);
+            }
+        }
+        let found: Vec<String> = self.table.entries.iter().map(|entry| format!("`{}`", entry.key)).collect();
+        match found.len() {
+            1..=MOST_LISTED => self.error(format!("{message}; found: {}", found.join(", "))),
+            _ => self.error(message),
+        }
     }
 
     /// All fields, for tables whose keys are free.
@@ -80,7 +103,9 @@ impl<'a> Fields<'a> {
         match self.table.entries.iter().find(|entry| !asked.contains(&entry.key.as_str())) {
             None => Ok(()),
             Some(entry) => {
-                let message = format!("unknown field; allowed here: {}", asked.join(", "));
+                let meant = nearest(&entry.key, asked.iter().copied());
+                let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
+                let message = format!("unknown field; {meant}allowed here: {}", asked.join(", "));
                 Err(entry.key_origin.error(&self.path_of(&entry.key), message))
             }
         }

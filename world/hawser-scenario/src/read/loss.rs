@@ -25,19 +25,19 @@ pub(super) fn loss(value: &Value<'_>, context: &mut Context<'_, '_>) -> Result<L
     let fields = value.fields()?;
     let model = match fields.optional("model") {
         Some(model) => match model.choice(&MODELS)? {
-            Model::GilbertElliott => gilbert_elliott(value, &fields)?,
+            Model::GilbertElliott => gilbert_elliott(&fields)?,
             Model::Bursts => LossModel::Events {
                 mean_interval: fields.required("every", "\"10 s\"")?.interval()?,
                 packets: fields.required("packets", "5")?.integer(1..=1_000_000)? as u32,
             },
         },
-        None => over_time(value, &fields, context)?,
+        None => over_time(&fields, context)?,
     };
     fields.finish()?;
     Ok(model)
 }
 
-fn gilbert_elliott(value: &Value<'_>, fields: &Fields<'_>) -> Result<LossModel> {
+fn gilbert_elliott(fields: &Fields<'_>) -> Result<LossModel> {
     match (fields.optional("loss"), fields.optional("mean_burst")) {
         (Some(loss), Some(burst)) => runs(&loss, &burst),
         (None, None) => {
@@ -49,7 +49,7 @@ fn gilbert_elliott(value: &Value<'_>, fields: &Fields<'_>) -> Result<LossModel> 
                 loss_bad: probability("loss_bad")?,
             })
         }
-        _ => Err(value.error("`loss` and `mean_burst` go together")),
+        _ => Err(fields.missing(&["loss", "mean_burst"], "`loss` and `mean_burst` go together")),
     }
 }
 
@@ -72,7 +72,7 @@ fn runs(loss: &Value<'_>, burst: &Value<'_>) -> Result<LossModel> {
 }
 
 /// Probabilities that change at known times.
-fn over_time(value: &Value<'_>, fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<LossModel> {
+fn over_time(fields: &Fields<'_>, context: &mut Context<'_, '_>) -> Result<LossModel> {
     let period = fields.read("repeat", |value| value.interval())?;
     let interval = fields.read("interval", |value| value.interval())?;
     let (place, points) = match (fields.optional("steps"), fields.optional("series")) {
@@ -88,8 +88,8 @@ fn over_time(value: &Value<'_>, fields: &Fields<'_>, context: &mut Context<'_, '
             (file, points)
         }
         _ => {
-            return Err(value
-                .error("expected a `model`, `steps = [[time, probability], ...]` or `series = \"file\"`"));
+            let words = "expected a `model`, `steps = [[time, probability], ...]` or `series = \"file\"`";
+            return Err(fields.missing(&["model", "steps", "series"], words));
         }
     };
     let series = Series::new(points, period).map_err(|error| place.error(error.to_string()))?;

@@ -28,7 +28,10 @@ pub(super) fn steps(
             let (base, spread) = match (fields.optional("range"), fields.optional("mean")) {
                 (Some(range), None) => base_and_spread(&range, read)?,
                 (None, Some(mean)) => (read(&mean)?, fields.required("spread", "0.3")?.within(0.0..=1.0)?),
-                _ => return Err(value.error("expected either `range = [low, high]`, or `mean` and `spread`")),
+                _ => {
+                    let words = "expected either `range = [low, high]`, or `mean` and `spread`";
+                    return Err(fields.missing(&["range", "mean"], words));
+                }
             };
             RandomSteps::Redraw { base, spread, interval: interval()? }
         }

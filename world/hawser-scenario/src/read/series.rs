@@ -36,7 +36,10 @@ pub(super) fn schedule_or(
             let points = points.into_iter().map(|(time, value)| (time, value.round() as u64)).collect();
             (file, points)
         }
-        _ => return Err(value.error("expected either `steps = [[time, value], ...]` or `series = \"file\"`")),
+        _ => {
+            let words = "expected either `steps = [[time, value], ...]` or `series = \"file\"`";
+            return Err(fields.missing(&["steps", "series"], words));
+        }
     };
     fields.finish()?;
     let series = Series::new(points, period).map_err(|error| place.error(error.to_string()))?;

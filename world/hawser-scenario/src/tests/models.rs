@@ -255,3 +255,30 @@ fn mistakes_in_models() {
         assert!(message.contains(part), "{fields:?} gives {message:?}");
     }
 }
+
+#[test]
+fn misspelled_keys_of_inline_tables_are_named() {
+    let wrong = |text: &str| link(text).unwrap_err().to_string();
+    for (text, field, meant) in [
+        ("outage = { every = \"60 s\", durtion = \"1 s\" }", "outage.durtion", "duration"),
+        ("outage = { evry = \"60 s\", duration = \"1 s\" }", "outage.evry", "every"),
+        ("rate = { model = \"sinusoid\", maen = \"9 Mbit/s\" }", "rate.maen", "mean"),
+        ("rate = { stpes = [[\"0 s\", \"9 Mbit/s\"]] }", "rate.stpes", "steps"),
+        ("loss = { mdel = \"bursts\" }", "loss.mdel", "model"),
+        ("loss = { model = \"gilbert-elliott\", loss = 0.1, mean_brst = 3 }", "loss.mean_brst", "mean_burst"),
+        ("queue = { limt = \"9 kB\" }", "queue.limt", "limit"),
+    ] {
+        let words = wrong(text);
+        assert!(
+            words.contains(&format!("{field}: unknown field; did you mean `{meant}`?")),
+            "{text}: {words}"
+        );
+    }
+    let words = wrong("outage = { every = \"60 s\", length = \"1 s\" }");
+    assert!(
+        words.ends_with(
+            "the field `duration` is missing; write `duration = \"300 ms\"`; found: `every`, `length`"
+        ),
+        "{words}"
+    );
+}

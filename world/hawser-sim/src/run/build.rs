@@ -33,11 +33,14 @@ use crate::engine::{Attachment, Engine};
 use crate::oracle::{self, Knowledge, OracleEdpf};
 use crate::tls::{self, Sessions};
 
+/// Says where the connections of a flow leave their qlog traces.
+pub type FlowTraces = Arc<dyn Fn(&Flow) -> QlogFactory + Send + Sync>;
+
 /// What may be asked of a simulation besides its scenario.
 #[derive(Default)]
 pub struct Options {
-    /// Where connections leave qlog traces.
-    pub qlog: Option<QlogFactory>,
+    /// Where the connections of a flow leave qlog traces.
+    pub qlog: Option<FlowTraces>,
     /// Sessions of clients and servers; `None`: what the scenario's `transport.crypto` says.
     pub crypto: Option<Sessions>,
     /// Makes the servers; `None`: Hawser's. Foreign servers speak TLS, so the scenario has to say so.
@@ -369,7 +372,7 @@ impl<'a> Builder<'a> {
 
     fn transport(&self, flow: &Flow, registry: &Registry) -> Result<TransportConfig, RunError> {
         let mut config = transport_config(self.scenario, registry, flow)?;
-        config.qlog = self.options.qlog.clone();
+        config.qlog = self.options.qlog.as_ref().map(|traces| traces(flow));
         if let FlowKind::Application { application, .. } = &flow.kind {
             config.max_unidirectional_streams = config.max_unidirectional_streams.max(application.streams());
         }

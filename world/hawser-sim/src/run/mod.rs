@@ -34,7 +34,7 @@ mod summary;
 mod tap;
 mod udp;
 
-pub use build::{Options, transport_config};
+pub use build::{FlowTraces, Options, transport_config};
 pub use error::RunError;
 pub use meter::{DelaySummary, Delays, Meter};
 pub use participant::{ForeignServer, ServerFactory, session_of};

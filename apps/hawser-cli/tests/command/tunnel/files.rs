@@ -33,6 +33,20 @@ fn a_gateway_begins_with_a_file_and_a_command_for_its_user() {
     let mut check = hawser(["config", "check", "gateway", "--file"]);
     check.arg(&file);
     run(check);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\nhost = \"gateway.example\"\n"));
+}
+
+#[test]
+fn a_gateway_names_the_host_that_its_file_has() {
+    let state = tempfile::tempdir().unwrap();
+    run(init(state.path(), &["--no-nat", "--listen", "127.0.0.1:0"]));
+    let mut gateway = hawser(["gateway", "--json", "--config"]);
+    gateway.arg(state.path().join("gateway.toml"));
+    let (mut gateway, hello) = spawn_and_read_line(gateway);
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
+    let hello: Value = serde_json::from_str(&hello).unwrap();
+    assert_eq!(hello["host"], "gateway.example");
 }
 
 #[test]

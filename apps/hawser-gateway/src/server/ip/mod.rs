@@ -10,6 +10,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use hawser_masque::flows::FlowTable;
 use hawser_masque::packet::{self, Packet, Unreachable};
@@ -18,7 +19,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::directory::User;
-use crate::egress::EgressRules;
+use crate::egress::{Denied, EgressRules};
 use crate::ip_relay::IpSender;
 use crate::meter::Direction;
 use crate::pools::{Lease, PoolError, Pools};
@@ -32,6 +33,8 @@ const LEAST_ROOM: usize = 1_280;
 const MOST_ROOM: usize = 1_400;
 /// Answers to packets that are not allowed, for each client and second.
 const ANSWERS_PER_SECOND: u64 = 100;
+/// Between two lines in the log that say so of one client.
+const DENIAL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What takes packets from clients: a TUN device of this machine.
 pub trait Device: Send + Sync {
@@ -93,6 +96,8 @@ struct IpClient {
     replaced: Notify,
     /// The second of the last answers, and how many there were in it.
     answers: Mutex<(u64, u64)>,
+    /// When it was logged last that its packets are denied.
+    denial_noted: Mutex<Option<Duration>>,
 }
 
 impl fmt::Debug for IpNetwork {
@@ -164,6 +169,7 @@ impl IpNetwork {
             flows: Arc::default(),
             replaced: Notify::new(),
             answers: Mutex::default(),
+            denial_noted: Mutex::default(),
         });
         let mut clients = self.0.clients.write().unwrap_or_else(PoisonError::into_inner);
         for address in &client.lease.addresses {
@@ -192,9 +198,12 @@ impl IpNetwork {
             return count(&network.counters.spoofed);
         }
         let is_client = network.prefixes.iter().any(|pool| pool.contains(&packet.destination));
-        if is_client || rules.check(packet.destination).is_err() {
+        let denied = rules.check(packet.destination).err();
+        if is_client || denied.is_some() {
             count(&network.counters.denied);
-            return client.refuse(network.started.elapsed(), bytes, &packet);
+            let now = network.started.elapsed();
+            client.note_denied(now, packet.destination, denied.as_ref());
+            return client.refuse(now, bytes, &packet);
         }
         if !client.user.meter.admits(Direction::Up, bytes.len()) {
             return count(&network.counters.limited);
@@ -211,8 +220,23 @@ impl IpClient {
         self.sender.send(bytes, &verdict);
     }
 
+    /// Logs that packets to an address are denied, at most once in a while: which of many addresses is up to the client.
+    fn note_denied(&self, now: Duration, destination: IpAddr, denied: Option<&Denied>) {
+        let mut noted = self.denial_noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if noted.is_some_and(|at| now.saturating_sub(at) < DENIAL_INTERVAL) {
+            return;
+        }
+        *noted = Some(now);
+        match denied {
+            Some(denied) => tracing::info!(user = self.user.name, "packets refused: {denied}"),
+            None => {
+                tracing::info!(user = self.user.name, "packets refused: {destination} is of another client")
+            }
+        }
+    }
+
     /// Tells the client that a packet goes nowhere, so often and no more.
-    fn refuse(&self, now: std::time::Duration, bytes: &[u8], packet: &Packet) {
+    fn refuse(&self, now: Duration, bytes: &[u8], packet: &Packet) {
         {
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
             if answers.0 != now.as_secs() {

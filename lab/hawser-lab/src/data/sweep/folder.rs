@@ -1,6 +1,6 @@
 //! A folder of results: what is in it, and who may write.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,8 @@ struct ShardPart {
 }
 
 impl Folder {
-    /// Makes the folder of some work, or opens the one that is there.
+    /// Makes the folder of some work, or opens the one that is there. One in which nothing but failures of other work is kept begins
+    /// again: what made them fail may have been corrected.
     ///
     /// # Errors
     /// [`SweepError::Changed`] when it has results of something else; also when it cannot be written.
@@ -72,20 +73,36 @@ impl Folder {
         let _lock = lock(path)?;
         let manifest = work.manifest();
         let file = path.join(MANIFEST);
-        match read_json::<Manifest>(&file)? {
-            Some(begun) => {
-                if let Some(what) = begun.difference(&manifest) {
-                    return Err(SweepError::Changed { folder: path.to_owned(), what });
-                }
+        if let Some(begun) = read_json::<Manifest>(&file)? {
+            let Some(what) = begun.difference(&manifest) else { return Ok(Self::with(path, manifest)) };
+            let begun = Self::with(path, begun);
+            let found = begun.look()?;
+            if found.has_results() || !found.damaged.is_empty() || begun.is_busy()? {
+                return Err(SweepError::Changed { folder: path.to_owned(), what });
             }
-            None => {
-                if let Some((name, text)) = work.description() {
-                    write_whole(&path.join(name), text.as_bytes())?;
-                }
-                write_json(&file, &manifest)?;
+            Self::discard(path, &[])?;
+        }
+        if let Some((name, text)) = work.description() {
+            write_whole(&path.join(name), text.as_bytes())?;
+        }
+        write_json(&file, &manifest)?;
+        Ok(Self::with(path, manifest))
+    }
+
+    /// Whether another process writes to a shard.
+    fn is_busy(&self) -> Result<bool, SweepError> {
+        for shard in entries(&self.path)?.iter().filter(|name| name.starts_with(SHARD_PREFIX)) {
+            let file = self.path.join(shard).join(LOCK);
+            if !file.is_file() {
+                continue;
+            }
+            match open_lock(&file)?.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(true),
+                Err(TryLockError::Error(error)) => return Err(SweepError::write(&file, error)),
             }
         }
-        Ok(Self::with(path, manifest))
+        Ok(false)
     }
 
     /// Opens the folder of a sweep.
@@ -187,9 +204,22 @@ impl Found {
         finished
     }
 
-    /// Cells that failed, those counted twice that two parts have.
-    pub fn failed(&self) -> usize {
-        self.parts.iter().map(|part| part.description.failed).sum()
+    /// Cells that failed whenever they ran, with the last message.
+    pub(super) fn failures(&self) -> Result<BTreeMap<usize, String>, SweepError> {
+        let mut failures = BTreeMap::new();
+        let mut done: BTreeSet<usize> = BTreeSet::new();
+        for part in &self.parts {
+            let own = part.failures()?;
+            done.extend(part.description.cells.iter().filter(|cell| !own.contains_key(cell)));
+            failures.extend(own);
+        }
+        failures.retain(|cell, _| !done.contains(cell));
+        Ok(failures)
+    }
+
+    /// Whether a cell has a result other than that it failed.
+    fn has_results(&self) -> bool {
+        self.parts.iter().any(|part| part.description.failed < part.description.cells.len())
     }
 }
 

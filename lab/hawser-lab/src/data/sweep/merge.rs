@@ -60,7 +60,7 @@ pub fn merge(folder: &Folder) -> Result<MergeSummary, SweepError> {
     }
     let places = places(folder, &found)?;
     let target = folder.path().join(MERGED);
-    let file = target.join(SUMMARY);
+    let file = summary_file(folder);
     let finished = places.iter().filter(|place| **place != NOWHERE).count();
     if let Ok(Some(done)) = read_json::<MergeSummary>(&file)
         && done.fingerprint == folder.fingerprint()
@@ -71,11 +71,7 @@ pub fn merge(folder: &Folder) -> Result<MergeSummary, SweepError> {
     }
     fs::create_dir_all(&target).map_err(|error| SweepError::write(&target, error))?;
     // While it is not there, the tables may be of different age.
-    if let Err(error) = fs::remove_file(&file)
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        return Err(SweepError::write(&file, error));
-    }
+    forget(folder)?;
     let mut failed = 0;
     for table in &folder.manifest().tables {
         failed = failed.max(merge_table(folder, table, &found.parts, &places)?);
@@ -86,6 +82,19 @@ pub fn merge(folder: &Folder) -> Result<MergeSummary, SweepError> {
     Ok(summary)
 }
 
+fn summary_file(folder: &Folder) -> PathBuf {
+    folder.path().join(MERGED).join(SUMMARY)
+}
+
+/// Has the next merge write all tables, since results come that replace others.
+pub(super) fn forget(folder: &Folder) -> Result<(), SweepError> {
+    let file = summary_file(folder);
+    match fs::remove_file(&file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(SweepError::write(&file, error)),
+        _ => Ok(()),
+    }
+}
+
 fn path_of(folder: &Folder, table: &str) -> PathBuf {
     match table {
         TIMING => table_file(folder.path(), table),
@@ -93,7 +102,8 @@ fn path_of(folder: &Folder, table: &str) -> PathBuf {
     }
 }
 
-/// Per cell, the part with its result. Two parts may have the same cell, if they agree.
+/// Per cell, the part with its result. Two parts may have the same cell, if they agree; where it failed in one of them the other
+/// counts, and where it failed in both the last one.
 fn places(folder: &Folder, found: &Found) -> Result<Vec<u32>, SweepError> {
     let mut places = vec![NOWHERE; folder.manifest().cells];
     let mut tables = Tables::new(CELLS, &found.parts);
@@ -105,7 +115,10 @@ fn places(folder: &Folder, found: &Found) -> Result<Vec<u32>, SweepError> {
                 continue;
             }
             let first = *place as usize;
-            if tables.trace(first, cell)? != tables.trace(index, cell)? {
+            let (before, now) = (tables.trace(first, cell)?, tables.trace(index, cell)?);
+            if before.is_none() {
+                *place = u32::try_from(index).unwrap_or(NOWHERE);
+            } else if now.is_some() && before != now {
                 let (first, second) = (found.parts[first].path.clone(), part.path.clone());
                 return Err(SweepError::Disagreement { cell, first, second });
             }

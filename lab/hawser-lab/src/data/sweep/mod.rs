@@ -39,7 +39,8 @@ mod work;
 use std::path::{Path, PathBuf};
 
 use hawser_policy::Registry;
-use hawser_scenario::{Cell, LoadError, Plan, Scenario, load_plan_with};
+use hawser_scenario::{Cell, LoadError, Plan, Scenario, ScenarioError, load_plan_with};
+use hawser_sim::run::{Options, Simulation};
 
 pub use error::SweepError;
 pub use folder::{Folder, Found};
@@ -60,6 +61,8 @@ use work::table_file;
 #[derive(Debug)]
 pub struct Sweep {
     path: PathBuf,
+    /// The path as it was given, for messages.
+    given: PathBuf,
     text: String,
     plan: Plan,
     /// What each scenario is called in the tables.
@@ -68,35 +71,74 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Reads a plan, and once each file that its scenarios name. What is wrong with a scenario is found when its
-    /// cells run.
+    /// Reads a plan, its scenarios with each combination of values, and once each file that they name.
     ///
     /// # Errors
-    /// Fails when the plan cannot be read, and on the first mistake in it.
+    /// Fails when the plan or a scenario cannot be read, and on the first mistake in them or in a value that the plan gives.
     pub fn load(path: &Path) -> Result<Self, SweepError> {
-        Sweep::load_with(path, &[], &Registry::new())
+        let sweep = Sweep::read(path, &[], &Registry::new())?;
+        sweep.check(&|_| Ok(()))?;
+        Ok(sweep)
     }
 
     /// The same with more fields set for all cells, as if the plan's `[set]` had them: key and value; and with the policies that they will
-    /// run with, which may have been given files.
+    /// run with, which may have been given files. What a cell would meet after hours is found here: each scenario is put together with
+    /// each combination of values.
     ///
     /// # Errors
-    /// As [`load`](Self::load), and if the plan sets one of these fields itself.
+    /// As [`load`](Self::load), if the plan sets one of these fields itself, if a policy does not exist, and for a scenario that
+    /// cannot be simulated.
     pub fn load_with(
         path: &Path,
         more: &[(String, String)],
         registry: &Registry,
     ) -> Result<Self, SweepError> {
+        let sweep = Sweep::read(path, more, registry)?;
+        sweep.plan.check_policies(path, registry).map_err(LoadError::from)?;
+        sweep.check(&|scenario| {
+            let simulation = Simulation::new(scenario, registry, Options::default());
+            simulation.map(drop).map_err(|error| error.to_string())
+        })?;
+        Ok(sweep)
+    }
+
+    fn read(path: &Path, more: &[(String, String)], registry: &Registry) -> Result<Self, SweepError> {
         let plan = load_plan_with(path, more)?;
         let mut text = std::fs::read_to_string(path).map_err(|error| SweepError::read(path, error))?;
         // What is set besides the plan is part of what the results depend on.
         text.extend(more.iter().map(|(key, value)| format!("\n{key} = {value}")));
         let labels = labels(&plan.scenarios);
+        let given = path.to_owned();
         // The names of input files must not depend on the folder that the command is run in.
         let path = path.canonicalize().map_err(|error| SweepError::read(path, error))?;
-        let sweep = Sweep { path, text, plan, labels, inputs: Inputs::of(registry) };
-        sweep.read_inputs();
-        Ok(sweep)
+        Ok(Sweep { path, given, text, plan, labels, inputs: Inputs::of(registry) })
+    }
+
+    /// Reads the scenario of each combination of values, so that all files that any cell reads are known, and asks `is_runnable` about it.
+    fn check(&self, is_runnable: &dyn Fn(&Scenario) -> Result<(), String>) -> Result<(), SweepError> {
+        for cell in self.plan.cells.iter().filter(|cell| cell.replicate == 0) {
+            let scenario = self.scenario(cell).map_err(|error| SweepError::Plan(self.as_given(error)))?;
+            is_runnable(&scenario).map_err(|reason| {
+                let values = cell.overrides.iter().map(|(key, value)| format!(" with {key}={value}"));
+                let field = format!("{}{}", cell.scenario, values.collect::<String>());
+                let file = self.given.display().to_string();
+                SweepError::Plan(ScenarioError { file, line: None, field, message: reason }.into())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The error with the names of files as seen from where the command runs, and at the line of the plan that gives a value.
+    fn as_given(&self, error: LoadError) -> LoadError {
+        let folder = self.given.parent().unwrap_or(Path::new(""));
+        match error {
+            LoadError::Read { path, source } => LoadError::Read { path: folder.join(path), source },
+            LoadError::Scenario(error) if error.line.is_some() => {
+                let file = folder.join(&error.file).display().to_string();
+                ScenarioError { file, ..error }.into()
+            }
+            LoadError::Scenario(error) => self.plan.at_its_place(error, &self.given).into(),
+        }
     }
 
     /// The plan.
@@ -119,14 +161,6 @@ impl Sweep {
     pub(crate) fn label<'a>(&'a self, scenario: &'a str) -> &'a str {
         let found = self.labels.iter().find(|(file, _)| file == scenario);
         found.map_or(scenario, |(_, label)| label.as_str())
-    }
-
-    /// Reads each combination of values once, so that all files that any cell reads are known.
-    fn read_inputs(&self) {
-        for cell in self.plan.cells.iter().filter(|cell| cell.replicate == 0) {
-            // What is wrong is told by the cell.
-            let _ = self.scenario(cell);
-        }
     }
 }
 

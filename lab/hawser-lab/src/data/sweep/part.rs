@@ -1,5 +1,6 @@
 //! A part: the results of some cells, whole or not there.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{digest, read_json, write_json};
-use super::{CellResult, Manifest, SweepError, Work, table_file};
-use crate::data::table;
+use super::{CELLS, CellResult, Manifest, SweepError, Work, table_file};
+use crate::data::table::{self, read_table};
 
 const DESCRIPTION: &str = "part.json";
 const PREFIX: &str = "part-";
@@ -144,6 +145,21 @@ pub(super) fn verify(path: &Path, fingerprint: &str, manifest: &Manifest) -> Res
         }
     }
     Ok(Part { path: path.to_owned(), description })
+}
+
+impl Part {
+    /// Returns the cells of it that failed, with their messages.
+    pub(super) fn failures(&self) -> Result<BTreeMap<usize, String>, SweepError> {
+        if self.description.failed == 0 {
+            return Ok(BTreeMap::new());
+        }
+        let table = read_table(&table_file(&self.path, CELLS))?;
+        let cells = table.numbers("cell")?.into_iter().zip(table.texts("message")?);
+        // Only cells that failed have a message.
+        let failure =
+            |(cell, message): (Option<f64>, Option<&str>)| Some((cell? as usize, message?.to_owned()));
+        Ok(cells.filter_map(failure).collect())
+    }
 }
 
 impl Description {

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::folder::ShardFolder;
 use super::{
-    CELLS, CellOutput, CellResult, Folder, Found, Manifest, Shard, Sweep, SweepError, TableName, Work,
+    CELLS, CellOutput, CellResult, Folder, Found, Manifest, Shard, Sweep, SweepError, TableName, Work, merge,
     table_file,
 };
 use crate::data::table::{Cell, Schema, TableError, TableWriter, read_table};
@@ -131,8 +131,8 @@ struct Queue<W> {
     cells: Mutex<VecDeque<usize>>,
 }
 
-/// Runs every cell of the shard that has no result yet. `watch` is called after each cell and several times a second,
-/// and may end the run: cells that are finished are kept, those that are running are given up.
+/// Runs every cell of the shard that has no result yet, or failed before. `watch` is called after each cell and several times a
+/// second, and may end the run: cells that are finished are kept, those that are running are given up.
 ///
 /// # Errors
 /// [`SweepError`]. What was finished before is kept. A cell that fails is no error.
@@ -162,7 +162,16 @@ pub fn run_work<W: Work>(
     let shard_folder = ShardFolder::open(&folder, settings.shard, &found)?;
     // Now that nobody else writes to the shard: what has been finished in the meantime?
     let found = folder.look()?;
-    let finished = found.finished(cells);
+    let mut finished = found.finished(cells);
+    let mut failures = found.failures()?;
+    let again: Vec<usize> = failures.keys().copied().filter(|cell| settings.shard.has(*cell)).collect();
+    for cell in &again {
+        failures.remove(cell);
+        finished[*cell] = false;
+    }
+    if !again.is_empty() {
+        merge::forget(&folder)?;
+    }
     let mine = (0..cells).filter(|cell| settings.shard.has(*cell));
     let (there, left): (Vec<usize>, Vec<usize>) = mine.partition(|cell| finished[*cell]);
     if !left.is_empty() {
@@ -178,8 +187,8 @@ pub fn run_work<W: Work>(
         summary: RunSummary {
             progress: Progress { cells: there.len() + left.len(), found: there.len(), ..Progress::default() },
             missing: finished.iter().filter(|is_finished| !**is_finished).count(),
-            failed: found.failed(),
-            first_failure: first_failure(&found)?,
+            failed: failures.len(),
+            first_failure: failures.into_iter().next().map(|(cell, message)| CellFailure { cell, message }),
             damaged: found.damaged,
             ..RunSummary::default()
         },
@@ -298,22 +307,6 @@ impl<W: Work> Writer<'_, W> {
         self.rows = 0;
         Ok(())
     }
-}
-
-/// The first cell that earlier runs found to fail.
-fn first_failure(found: &Found) -> Result<Option<CellFailure>, SweepError> {
-    let mut first = None;
-    for part in found.parts.iter().filter(|part| part.description.failed > 0) {
-        let table = read_table(&table_file(&part.path, CELLS))?;
-        let cells = table.numbers("cell")?;
-        for (cell, message) in cells.into_iter().zip(table.texts("message")?) {
-            // Only cells that failed have a message.
-            if let (Some(cell), Some(message)) = (cell, message) {
-                first = earlier(first, CellFailure { cell: cell as usize, message: message.to_owned() });
-            }
-        }
-    }
-    Ok(first)
 }
 
 /// Whichever of the two comes first in the plan.

@@ -325,28 +325,83 @@ fn parts_that_disagree_are_not_merged() {
     assert!(matches!(error, SweepError::Disagreement { cell: 0, .. }), "{error}");
 }
 
+/// Fails at the fourth cell that it is given, and breaks down at the fifth.
+fn failing() -> Arc<Simulate> {
+    let count = AtomicUsize::new(0);
+    Arc::new(move |scenario: &Scenario| match count.fetch_add(1, Ordering::Relaxed) {
+        3 => Err("no such thing".to_owned()),
+        4 => panic!("at cell {}", 4),
+        _ => Ok(outcome(scenario, "one")),
+    })
+}
+
 #[test]
 fn a_cell_that_fails_does_not_end_the_sweep() {
     let stage = Stage::new();
-    // The second scenario is wrong, one cell of the first makes the simulator fail, one makes it panic.
-    stage.write("b.toml", &SCENARIO.replace("rate", "rat"));
-    let count = AtomicUsize::new(0);
-    let simulate: Arc<Simulate> =
-        Arc::new(move |scenario: &Scenario| match count.fetch_add(1, Ordering::Relaxed) {
-            3 => Err("no such thing".to_owned()),
-            4 => panic!("at cell {}", 4),
-            _ => Ok(outcome(scenario, "one")),
-        });
-    let summary = stage.run_with("out", 1, "1/1", &simulate).unwrap();
-    assert_eq!((summary.failed, summary.missing), (22, 0));
+    let summary = stage.run_with("out", 1, "1/1", &failing()).unwrap();
+    assert_eq!((summary.failed, summary.missing), (2, 0));
     let merged = merge(&stage.open("out")).unwrap();
-    assert_eq!((merged.finished, merged.failed), (CELLS, 22));
+    assert_eq!((merged.finished, merged.failed), (CELLS, 2));
     let cells = read_table(&merged_table(&stage.folder.path().join("out"), TableName::Cells)).unwrap();
     let messages = cells.texts("message").unwrap();
     assert_eq!(messages[2..5], [None, Some("no such thing"), Some("the program broke down: at cell 4")]);
-    let message = messages[20].unwrap();
-    assert!(message.starts_with("b.toml:4: link.x0: the field `rate` is missing"), "no folder: {message}");
-    assert_eq!(stage.run("out", 1, "1/1").failed, 22, "they are not tried again");
+}
+
+#[test]
+fn cells_that_failed_run_again_with_the_same_command() {
+    let stage = Stage::new();
+    stage.run_with("out", 1, "1/1", &failing()).unwrap();
+    assert_eq!(merge(&stage.open("out")).unwrap().failed, 2);
+    let other_shard = stage.run("out", 1, "1/40");
+    assert_eq!((other_shard.progress.ran, other_shard.failed), (0, 2), "those of other shards stay");
+    // The first cell that runs is one that is there, which must give the same.
+    let count = AtomicUsize::new(0);
+    let again: Arc<Simulate> =
+        Arc::new(move |scenario: &Scenario| match count.fetch_add(1, Ordering::Relaxed) {
+            0 => Ok(outcome(scenario, "one")),
+            _ => Err("still not".to_owned()),
+        });
+    let summary = stage.run_with("out", 1, "1/1", &again).unwrap();
+    assert_eq!((summary.progress.found, summary.progress.ran, summary.failed), (CELLS - 2, 2, 2));
+    assert_eq!(summary.first_failure.unwrap().message, "still not");
+    let summary = stage.run("out", 1, "1/1");
+    assert_eq!((summary.progress.ran, summary.failed, summary.missing), (2, 0, 0));
+    assert_eq!(merge(&stage.open("out")).unwrap().failed, 0);
+    stage.run("whole", 1, "1/1");
+    assert_eq!(stage.merged("out"), stage.merged("whole"));
+    assert_eq!(stage.run("out", 1, "1/1").progress.ran, 0, "nothing is left");
+}
+
+#[test]
+fn a_folder_of_failures_begins_again_when_the_mistake_is_corrected() {
+    let stage = Stage::new();
+    let broken: Arc<Simulate> = Arc::new(|_: &Scenario| Err("no such thing".to_owned()));
+    assert_eq!(stage.run_with("out", 1, "1/1", &broken).unwrap().failed, CELLS);
+    stage.write("b.toml", &SCENARIO.replace("10 ms", "11 ms"));
+    let summary = stage.run("out", 1, "1/1");
+    assert_eq!((summary.progress.ran, summary.failed, summary.missing), (CELLS, 0, 0));
+}
+
+#[test]
+fn mistakes_are_found_before_the_first_cell_runs() {
+    let stage = Stage::new();
+    let wrong = |more: &[(String, String)]| {
+        let path = stage.folder.path().join("plan.toml");
+        let error = Sweep::load_with(&path, more, &hawser_net::policies()).unwrap_err();
+        error.to_string().replace(&format!("{}/", stage.folder.path().display()), "")
+    };
+    stage.write("b.toml", &SCENARIO.replace("rate", "rat"));
+    assert_eq!(wrong(&[]), "b.toml:6: link.x0.rat: unknown field; did you mean `rate`?");
+    std::fs::remove_file(stage.folder.path().join("b.toml")).unwrap();
+    assert!(wrong(&[]).starts_with("cannot read b.toml: "), "{}", wrong(&[]));
+    stage.write("b.toml", SCENARIO);
+    let value = "\"link.x0.delay\" = [\"10 ms\",\n\"20 mss\"]";
+    stage.write("plan.toml", &format!("{PLAN}{value}"));
+    assert!(wrong(&[]).starts_with("plan.toml:8: vary.link.x0.delay: "), "{}", wrong(&[]));
+    stage.write("plan.toml", PLAN);
+    stage.write("b.toml", &SCENARIO.replace("duration = \"5 s\"", ""));
+    let words = wrong(&[]);
+    assert!(words.contains("b.toml with transport.scheduler=default: nothing ends this scenario"), "{words}");
 }
 
 #[test]

@@ -160,6 +160,8 @@ pub fn run(
     progress: &mut dyn FnMut(&Row),
 ) -> Result<Vec<Row>, GuaranteeError> {
     let mut rows = Vec::new();
+    // A mistake in the last scenario is found before the first one runs.
+    options.cases.iter().try_for_each(|case| runs::check(case, options, registry))?;
     for case in &options.cases {
         let results = runs::all(case, options, registry)?;
         let row = row(&results, options.seeds);

@@ -53,14 +53,25 @@ enum Measured {
     Answers(Delays),
 }
 
-/// Runs a scenario with every link alone and with all.
-pub(super) fn all(case: &Case, options: &Options, registry: &Registry) -> Result<Results, GuaranteeError> {
+/// Reads a scenario and puts its simulation together.
+pub(super) fn check(case: &Case, options: &Options, registry: &Registry) -> Result<(), GuaranteeError> {
+    links(case, options)?;
+    simulation(case, Job { choice: Choice::All, seed: 1, converses: false }, options, registry).map(drop)
+}
+
+/// The scenario, and the links of the flow that the guarantee is about.
+fn links(case: &Case, options: &Options) -> Result<(Scenario, Vec<usize>), GuaranteeError> {
     let scenario = load(&case.file, &overrides(case, options))?;
-    let main = main_flow(&scenario);
-    let links = scenario.traffic()[main].links.clone();
+    let links = scenario.traffic()[main_flow(&scenario)].links.clone();
     if links.len() < 2 {
         return Err(GuaranteeError::SingleLink(case.file.clone()));
     }
+    Ok((scenario, links))
+}
+
+/// Runs a scenario with every link alone and with all.
+pub(super) fn all(case: &Case, options: &Options, registry: &Registry) -> Result<Results, GuaranteeError> {
+    let (scenario, links) = links(case, options)?;
     let choices: Vec<Choice> =
         links.iter().copied().map(Choice::Alone).chain([Choice::All, Choice::Oracle]).collect();
     let jobs: Vec<Job> = choices
@@ -101,12 +112,13 @@ fn overrides(case: &Case, options: &Options) -> Vec<String> {
     case.set.iter().chain(&options.overrides).cloned().collect()
 }
 
-fn measure(
+/// A simulation before its first packet, and the name of the flow that the guarantee is about.
+fn simulation(
     case: &Case,
     job: Job,
     options: &Options,
     registry: &Registry,
-) -> Result<Measured, GuaranteeError> {
+) -> Result<(Simulation, String), GuaranteeError> {
     let mut overrides = overrides(case, options);
     overrides.push(format!("seed={}", job.seed));
     let mut scenario = load(&case.file, &overrides)?;
@@ -128,7 +140,16 @@ fn measure(
     flows.iter_mut().for_each(|flow| flow.awaited = false);
     scenario.flows = flows;
     let failed = |source: RunError| GuaranteeError::Run { file: case.file.clone(), source };
-    let mut simulation = Simulation::new(&scenario, registry, Default::default()).map_err(failed)?;
+    Ok((Simulation::new(&scenario, registry, Default::default()).map_err(failed)?, name))
+}
+
+fn measure(
+    case: &Case,
+    job: Job,
+    options: &Options,
+    registry: &Registry,
+) -> Result<Measured, GuaranteeError> {
+    let (mut simulation, name) = simulation(case, job, options, registry)?;
     let outcome = simulation.run(&mut NoRecorder);
     let goodput = outcome.flows.iter().find(|flow| flow.flow == name).map_or(0.0, |flow| flow.goodput_bps);
     Ok(match job.converses {

@@ -1,5 +1,6 @@
 //! The cells of a matrix as work that can be interrupted.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hawser_policy::{PolicyKind, PolicySpec, Registry, SpecError};
@@ -51,10 +52,11 @@ impl Matrix {
             registry,
             program_sha256: digest(&program),
         };
-        // Recordings that any seed could choose are read with the first one.
-        for link in &matrix.settings.plan.links {
-            if let Some(cell) = matrix.cells.iter().find(|cell| cell.link.name == link.name) {
-                matrix.load(cell, &[]).map_err(|reason| MatrixError::Scenario { reason })?;
+        // What a cell would meet after hours is found here. Recordings that any seed could choose are read with the first one.
+        let mut seen = BTreeSet::new();
+        for cell in &matrix.cells {
+            if seen.insert(format!("{} {} {} {:?}", cell.link.name, cell.buffer, cell.loss, cell.against)) {
+                matrix.scenario(cell).map_err(|reason| MatrixError::Scenario { reason })?;
             }
         }
         Ok(matrix)
@@ -68,6 +70,11 @@ impl Matrix {
     /// Every cell.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    fn scenario(&self, cell: &Cell) -> Result<Scenario, String> {
+        let buffer = measure::buffer(cell, &self.load(cell, &[])?).ok_or("the bottleneck has no rate")?;
+        self.load(cell, &[buffer])
     }
 
     fn load(&self, cell: &Cell, more: &[String]) -> Result<Scenario, String> {
@@ -101,8 +108,7 @@ impl Work for Matrix {
 
     fn run(&self, cell: usize) -> Result<Numbers, String> {
         let cell = self.cells.get(cell).ok_or("there is no such cell")?;
-        let buffer = measure::buffer(cell, &self.load(cell, &[])?).ok_or("the bottleneck has no rate")?;
-        measure::run(cell, self.load(cell, &[buffer])?, &self.settings.plan, &self.registry)
+        measure::run(cell, self.scenario(cell)?, &self.settings.plan, &self.registry)
     }
 
     fn schema(&self, table: &str) -> Result<Schema, TableError> {

@@ -72,7 +72,20 @@ impl Recorder for Waiting<'_> {
 }
 
 /// Runs a cell over the links of a scenario, with whatever else these carry.
-pub(super) fn run(cell: &Cell, mut scenario: Scenario, registry: &Registry) -> Result<Numbers, String> {
+pub(super) fn run(cell: &Cell, scenario: Scenario, registry: &Registry) -> Result<Numbers, String> {
+    let (mut simulation, name) = simulation(cell, scenario, registry)?;
+    let mut waiting = Waiting { flow: &name, most: 0 };
+    let outcome = simulation.run(&mut waiting);
+    let most = waiting.most;
+    Ok(Numbers { reordered_bytes: most, ..numbers(&outcome, &name) })
+}
+
+/// The run of a cell before its first packet, and the name of the flow that is measured.
+pub(super) fn simulation(
+    cell: &Cell,
+    mut scenario: Scenario,
+    registry: &Registry,
+) -> Result<(Simulation, String), String> {
     let spec = |text: &str| text.parse::<PolicySpec>().map_err(|error| error.to_string());
     let mut flows = scenario.traffic().into_owned();
     let has_connection = |flow: &Flow| !matches!(flow.kind, FlowKind::Udp { .. });
@@ -87,10 +100,7 @@ pub(super) fn run(cell: &Cell, mut scenario: Scenario, registry: &Registry) -> R
     scenario.flows = flows;
     scenario.duration = Some(cell.workload.longest);
     let simulation = Simulation::new(&scenario, registry, Options::default());
-    let mut waiting = Waiting { flow: &name, most: 0 };
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut waiting);
-    let most = waiting.most;
-    Ok(Numbers { reordered_bytes: most, ..numbers(&outcome, &name) })
+    Ok((simulation.map_err(|error| error.to_string())?, name))
 }
 
 fn numbers(outcome: &Outcome, name: &str) -> Numbers {

@@ -1,5 +1,6 @@
 //! The cells of a matrix as work that can be interrupted.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hawser_policy::{PolicyKind, PolicySpec, Registry, SpecError};
@@ -35,6 +36,7 @@ impl Matrix {
         let scenarios = settings.scenarios.canonicalize().unwrap_or(settings.scenarios);
         let settings = Settings { scenarios, ..settings };
         check(&settings, &registry)?;
+        let wrong = |reason| MatrixError::Scenario { reason };
         let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
         let matrix = Matrix {
             cells: grid::cells(&settings),
@@ -43,10 +45,13 @@ impl Matrix {
             registry: Arc::new(registry),
             program_sha256: digest(&program),
         };
-        // Recordings that any seed could choose are read with the first one.
-        for links in &matrix.settings.plan.links {
-            if let Some(cell) = matrix.cells.iter().find(|cell| cell.links.name == links.name) {
-                matrix.load(cell).map_err(|reason| MatrixError::Scenario { reason })?;
+        // What a cell would meet after hours is found here. Recordings that any seed could choose are read with the first one.
+        let mut seen = BTreeSet::new();
+        for cell in &matrix.cells {
+            if seen.insert((&cell.links.name, &cell.workload.name)) {
+                let simulation =
+                    measure::simulation(cell, matrix.load(cell).map_err(wrong)?, &matrix.registry);
+                simulation.map_err(wrong)?;
             }
         }
         Ok(matrix)

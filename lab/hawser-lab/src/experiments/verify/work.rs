@@ -115,14 +115,21 @@ impl Verification {
                 known.map_err(|error| self.wrong(policy.line, error.to_string()))?;
             }
         }
+        if let Some(policy) = &self.settings.substitute {
+            self.known(policy)?;
+        }
         for runs in &self.list.runs {
             for file in &runs.scenarios {
                 let scenario = self.load(file, &[]).map_err(|reason| VerifyError::Scenario { reason })?;
                 self.check_claims(runs, &scenario)?;
             }
         }
-        if let Some(policy) = &self.settings.substitute {
-            self.known(policy)?;
+        // A program chooses its scenarios itself.
+        for cell in self.cells.iter().filter(|cell| cell.seed == 1 && self.runs_of(cell).program.is_none()) {
+            let put_together = |request: &Request<'_>| self.simulation(request).map(drop);
+            self.with_request(cell, put_together).map_err(|reason| VerifyError::Scenario {
+                reason: format!("the runs {} of {}: {reason}", self.name(cell), cell.policy),
+            })?;
         }
         Ok(())
     }
@@ -180,10 +187,34 @@ impl Verification {
 
     /// The outcome of a run in the simulator.
     fn simulate(&self, request: &Request<'_>) -> Result<Measured, String> {
+        Ok(Measured::of(&self.simulation(request)?.run(&mut NoRecorder)))
+    }
+
+    /// A run in the simulator, before its first packet.
+    fn simulation(&self, request: &Request<'_>) -> Result<Simulation, String> {
         let scenario = request.scenario(&[request.chosen()])?;
-        let mut simulation = Simulation::new(&scenario, &self.registry, Options::default())
-            .map_err(|error| error.to_string())?;
-        Ok(Measured::of(&simulation.run(&mut NoRecorder)))
+        Simulation::new(&scenario, &self.registry, Options::default()).map_err(|error| error.to_string())
+    }
+
+    fn runs_of(&self, cell: &Cell) -> &Runs {
+        &self.list.runs[cell.runs]
+    }
+
+    /// Calls `work` with what a cell asks for.
+    fn with_request<T>(&self, cell: &Cell, work: impl FnOnce(&Request<'_>) -> T) -> T {
+        let runs = self.runs_of(cell);
+        // What the runs say counts more than what the policy brings.
+        let set: Vec<String> = self.list.set_for(&cell.policy).iter().chain(&runs.set).cloned().collect();
+        work(&Request {
+            runs: &runs.name,
+            scenarios: &runs.scenarios,
+            set: &set,
+            key: self.field(&cell.policy),
+            policy: &cell.policy,
+            seed: cell.seed,
+            registry: &self.registry,
+            load: &|file, set| self.load(file, set),
+        })
     }
 
     fn name(&self, cell: &Cell) -> &str {
@@ -262,21 +293,11 @@ impl Work for Verification {
 
     fn run(&self, cell: usize) -> Result<Measured, String> {
         let cell = &self.cells[cell];
-        let runs = &self.list.runs[cell.runs];
-        // What the runs say counts more than what the policy brings.
-        let set: Vec<String> = self.list.set_for(&cell.policy).iter().chain(&runs.set).cloned().collect();
-        let request = Request {
-            runs: &runs.name,
-            scenarios: &runs.scenarios,
-            set: &set,
-            key: self.field(&cell.policy),
-            policy: &cell.policy,
-            seed: cell.seed,
-            registry: &self.registry,
-            load: &|file, set| self.load(file, set),
+        let runs = self.runs_of(cell);
+        let Some(program) = runs.program else {
+            return self.with_request(cell, |request| self.simulate(request));
         };
-        let Some(program) = runs.program else { return self.simulate(&request) };
-        let measured = (program.run)(&request)?;
+        let measured = self.with_request(cell, program.run)?;
         for (name, _) in &measured.metrics {
             metrics::check(runs, name)?;
         }
