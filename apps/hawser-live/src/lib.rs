@@ -283,6 +283,10 @@ pub struct DeliveryOptions {
     /// Send nothing of a frame that is no key frame when it is older than this; without it only the policy gives bytes up
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     deadline: Option<Duration>,
+    /// Leave out frames that would wait longer than this, with the rest of their group of pictures, so that what is shown has no
+    /// damage. Key frames and sound are kept
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "reliable")]
+    lag: Option<Duration>,
     /// Seconds that a receiver may lag before tags are skipped up to a key frame. Default: 3 at a publisher, 12 at a relay
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     buffer: Option<Duration>,
@@ -362,7 +366,7 @@ mod tests {
         };
         for text in [
             "publish h --rtmps 127.0.0.1:0 --cert c --key-file k",
-            "publish h --rtmps 127.0.0.1:0 --state s",
+            "publish h --rtmps 127.0.0.1:0 --state s --lag 0.5",
             "publish h --srt srt://camera:9000?streamid=x",
             "publish h --srt 127.0.0.1:0",
             "play h --rtmp rtmps://h/a/k --rtmp-ca f",
@@ -375,6 +379,7 @@ mod tests {
             ("publish h --rtmps 127.0.0.1:0 --rtmp 127.0.0.1:0", "cannot be used with"),
             ("publish h --rtmps 127.0.0.1:0 --cert c", "--key-file"),
             ("publish h --srt srt://h?mode=listener", "mode=caller"),
+            ("publish h --lag 1 --reliable", "cannot be used with"),
             ("play h --rtmp-pin AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "--rtmp"),
             ("relay --key a@soon", "RFC 3339"),
             ("relay --hook ftp://h", "https://"),

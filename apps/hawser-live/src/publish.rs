@@ -44,7 +44,7 @@ pub(super) async fn run(
     let options: ControlOptions = arguments.control.clone().into();
     let (control, mut interrupt) = options.start("live publish", &interrupt, output).await?;
     let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
-    let hub = Hub::new(arguments.delivery.buffer(super::PUBLISH_BUFFER));
+    let hub = Hub::leaving_out(arguments.delivery.buffer(super::PUBLISH_BUFFER), arguments.delivery.lag);
     let status = Status::new("publish", Flow::Sent, hub.clone(), output);
     status.show(&control);
     let source = start_source(&arguments, &key, &hub, output).await?;

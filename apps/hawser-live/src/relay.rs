@@ -75,7 +75,7 @@ pub(super) async fn run(
     let keys = keys(&arguments)?;
     let hook = arguments.hook.clone().map(|url| Hook::new(url, output)).transpose()?;
     let streams = keys.iter().zip(1..).map(|(keys, number)| {
-        let hub = Hub::new(arguments.delivery.buffer(super::PLAY_BUFFER));
+        let hub = Hub::leaving_out(arguments.delivery.buffer(super::PLAY_BUFFER), arguments.delivery.lag);
         Stream {
             publish: keys.publish.lock(),
             view: keys.view.lock(),
