@@ -126,6 +126,7 @@ struct Call {
     listener: Listener,
     encoder: SocketAddr,
     latency: Duration,
+    has_passphrase: bool,
     /// The handshake to which the encoder answered.
     asked: Option<Handshake>,
     /// The socket of the encoder and the one of this process, from when they are connected.
@@ -155,6 +156,7 @@ impl Call {
             listener: Listener::new(config, now),
             encoder,
             latency: calling.latency,
+            has_passphrase: calling.passphrase.is_some(),
             asked: None,
             open: None,
             got: VecDeque::new(),
@@ -177,7 +179,7 @@ impl Call {
         if self.open.is_none()
             && let Some(CallerEvent::Closed { reason }) = self.caller.poll_event()
         {
-            return Some(Got::Refused(words(reason)));
+            return Some(Got::Refused(words(reason, self.has_passphrase)));
         }
         None
     }
@@ -215,7 +217,9 @@ impl Call {
             self.caller.handle_datagram(now, self.encoder, bytes);
             match self.caller.poll_event() {
                 Some(CallerEvent::Connected { peer_socket, .. }) => self.connect(now, bytes, peer_socket),
-                Some(CallerEvent::Closed { reason }) => self.got.push_back(Got::Refused(words(reason))),
+                Some(CallerEvent::Closed { reason }) => {
+                    self.got.push_back(Got::Refused(words(reason, self.has_passphrase)))
+                }
                 None => {}
             }
             return;
@@ -307,7 +311,7 @@ fn request_of(handshake: &mut Handshake) -> Option<&mut SrtHandshake> {
 }
 
 /// Why there is no call.
-fn words(reason: CallerCloseReason) -> String {
+fn words(reason: CallerCloseReason, has_passphrase: bool) -> String {
     match reason {
         CallerCloseReason::ConnectTimeout | CallerCloseReason::HandshakeLimit => "nobody answers".to_owned(),
         CallerCloseReason::Rejected(1010) | CallerCloseReason::Crypto => {
@@ -317,6 +321,10 @@ fn words(reason: CallerCloseReason) -> String {
             format!("one end has a passphrase and the other has none ({})", super::PASSPHRASE)
         }
         CallerCloseReason::Rejected(code @ 2000..3000) => format!("it refuses with {}", code - 2000),
+        // One that wants a passphrase says so before it is asked, and looks like another kind of SRT then.
+        CallerCloseReason::UnsupportedPeer if !has_passphrase => {
+            format!("it wants a passphrase ({}), or speaks another SRT", super::PASSPHRASE)
+        }
         reason => format!("the call ended: {reason:?}"),
     }
 }

@@ -96,7 +96,7 @@ fn passphrases_have_to_be_the_same_at_both_ends() {
     for (own, theirs, expected) in [
         (right, right, None),
         (wrong, right, Some("another passphrase")),
-        (None, right, Some("one end has a passphrase")),
+        (None, right, Some("wants a passphrase")),
         (right, None, Some("one end has a passphrase")),
     ] {
         let now = Instant::now();
