@@ -32,6 +32,7 @@ lint: ## formatting, lints, no circles of imports, portable mathematics, words, 
 	@scripts/portable-math
 	@scripts/rooms
 	@python3 scripts/test_words.py --quiet
+	@python3 contrib/live/test_obs_encoder.py --quiet
 	@scripts/words
 	@scripts/doc-links
 	@scripts/requirements

@@ -1,5 +1,6 @@
 //! Encoders: over RTMP, or FLV or a transport stream from a file or a pipe.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,13 +9,15 @@ use hawser_media::flv::{FlvError, FlvReader, Tag, TagKind};
 use hawser_media::rtmp::{Event, Session};
 use hawser_media::ts::{SYNC, TsReader};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
 
 use super::hub::Hub;
 use super::key_digest;
+use super::tls::{self, Wire};
 use hawser::Printable;
 use hawser_command::exit::Failure;
 use hawser_command::output::Output;
@@ -39,13 +42,20 @@ pub(super) struct Encoders {
     pub(super) output: Output,
     /// Told when an encoder is done (true), or has gone without a word.
     pub(super) done: mpsc::Sender<bool>,
+    /// With what TLS is accepted; `None`: encoders speak plain RTMP.
+    pub(super) tls: Option<TlsAcceptor>,
     /// The task of the one that publishes.
     current: Mutex<Option<AbortHandle>>,
 }
 
 impl Encoders {
     pub(super) fn new(hub: Arc<Hub>, key: String, output: Output, done: mpsc::Sender<bool>) -> Self {
-        Encoders { hub, key, output, done, current: Mutex::new(None) }
+        Encoders { hub, key, output, done, tls: None, current: Mutex::new(None) }
+    }
+
+    /// The same for encoders that speak RTMP over TLS.
+    pub(super) fn with_tls(self, acceptor: TlsAcceptor) -> Self {
+        Encoders { tls: Some(acceptor), ..self }
     }
 
     /// Takes encoders, the newest in place of the one before.
@@ -69,13 +79,16 @@ impl Encoders {
             let task = tokio::spawn(async move {
                 let _place = place;
                 let Ok(own) = handle.await else { return };
-                let mut connection = Encoder {
-                    encoders: &encoders,
-                    session: Session::new(rand::random()),
-                    stream,
-                    block: vec![0; BLOCK],
+                let accepting = tls::accept(encoders.tls.as_ref(), stream);
+                let late = |_| format!("it did not begin TLS within {} s", SET_UP.as_secs());
+                let accepted = tokio::time::timeout(SET_UP, accepting).await.map_err(late);
+                let ended = match accepted.and_then(|accepted| accepted) {
+                    Ok(stream) => {
+                        let session = Session::new(rand::random());
+                        Encoder { encoders: &encoders, session, stream, block: vec![0; BLOCK] }.run(own).await
+                    }
+                    Err(problem) => Err(problem),
                 };
-                let ended = connection.run(own).await;
                 if let Err(problem) = &ended {
                     encoders.output.remark(format_args!("hawser: encoder at {remote}: {problem}"));
                 }
@@ -99,7 +112,7 @@ impl Encoders {
 struct Encoder<'a> {
     encoders: &'a Encoders,
     session: Session,
-    stream: TcpStream,
+    stream: Box<dyn Wire>,
     block: Vec<u8>,
 }
 
@@ -181,14 +194,21 @@ impl Encoder<'_> {
                 self.session.push(&self.block[..count]);
                 Ok(true)
             }
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Ok(false),
+            // With TLS, an end without a word is one in the middle of the stream.
+            Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof) => {
+                Ok(false)
+            }
             Err(error) => Err(error.to_string()),
         }
     }
 
     async fn flush(&mut self) -> Result<(), String> {
         let output = self.session.take_output();
-        self.stream.write_all(&output).await.map_err(|error| error.to_string())
+        let written = async {
+            self.stream.write_all(&output).await?;
+            self.stream.flush().await
+        };
+        written.await.map_err(|error| error.to_string())
     }
 }
 

@@ -47,8 +47,13 @@ pub(super) enum Next {
 impl Hub {
     /// One whose subscribers may lag by so much.
     pub(super) fn new(buffer: Duration) -> Arc<Self> {
+        Self::leaving_out(buffer, None)
+    }
+
+    /// The same, where what would wait longer than `lag` is left out at the end of its group of pictures.
+    pub(super) fn leaving_out(buffer: Duration, lag: Option<Duration>) -> Arc<Self> {
         let span = u32::try_from(buffer.as_millis()).unwrap_or(u32::MAX / 4);
-        let channel = Channel::new(Limits { bytes: MAX_BYTES, span }, rand::random());
+        let channel = Channel::new(Limits { bytes: MAX_BYTES, span, lag }, rand::random());
         let state = Mutex::new(State { channel, ends: 0, is_over: false, sources: 0, key_at: None });
         Arc::new(Hub { state, news: Notify::new(), started: Instant::now() })
     }

@@ -1,20 +1,27 @@
 //! `hawser live`: live video from an encoder over several links to players.
 
 mod encoder;
+mod expiry;
 mod formats;
 mod hls;
+mod hook;
 mod hub;
+mod keys;
 mod play;
 mod players;
 mod protocol;
 mod publish;
 mod rate;
+mod reconnecting;
 mod record;
 mod relay;
 mod rtmp;
 mod sink;
 mod srt;
 mod status;
+mod tls;
+#[cfg(test)]
+mod tls_tests;
 mod transport;
 mod udp;
 
@@ -27,9 +34,10 @@ use clap::{Args, Subcommand};
 use hawser_media::broadcast::wire::Delivery;
 
 use self::formats::Format;
+use self::hook::HookUrl;
+use self::keys::Keys;
 use self::players::Origin;
-use self::relay::Keys;
-use hawser::{Registry, TransportConfig};
+use hawser::{Pin, Registry, TransportConfig};
 use hawser_command::address::Address;
 use hawser_command::control::{ControlOptions, LiveControlOptions};
 use hawser_command::environment::variable;
@@ -108,6 +116,15 @@ pub struct Publish {
     key: Option<String>,
     #[command(flatten)]
     source: SourceOptions,
+    /// Certificate chain (PEM) that encoders see with --rtmps
+    #[arg(long, value_name = "FILE", requires = "key_file", requires = "rtmps")]
+    cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key_file: Option<PathBuf>,
+    /// Folder that keeps the own certificate of --rtmps
+    #[arg(long, value_name = "DIR", conflicts_with = "cert", requires = "rtmps")]
+    state: Option<PathBuf>,
     /// End when the encoder is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,
@@ -136,9 +153,13 @@ pub struct SourceOptions {
     /// TCP address at which encoders publish over RTMP. Default: 127.0.0.1:1935
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     rtmp: Option<SocketAddr>,
-    /// UDP address at which encoders call over SRT, with the key in their stream id; HAWSER_SRT_PASSPHRASE has a passphrase
+    /// TCP address at which encoders publish over RTMP with TLS (rtmps://), with the certificate of --cert, or else an own one
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
-    srt: Option<SocketAddr>,
+    rtmps: Option<SocketAddr>,
+    /// UDP address at which encoders call over SRT, with the key in their stream id, or srt://HOST:PORT?streamid=ID of an encoder that
+    /// is called; HAWSER_SRT_PASSPHRASE has a passphrase
+    #[arg(long, value_name = "ADDR:PORT|URL")]
+    srt: Option<srt::Encoders>,
     /// UDP address to which an encoder sends MPEG-TS, plain or in RTP; a multicast group is joined
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     udp: Option<SocketAddr>,
@@ -154,13 +175,17 @@ pub struct Relay {
     /// UDP address to listen on. Default: [::]:4434, or 0.0.0.0:4434 on a machine without IPv6
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
-    /// Key of a stream, and behind `=` the key that its players need, if that is another one. Repeatable. Default: random
-    /// ones, which are printed. Other users of the machine can see options: --keys-file or HAWSER_LIVE_KEY hides them
-    #[arg(long = "key", value_name = "KEY[=VIEWKEY]", value_parser = Keys::parse)]
+    /// Key of a stream, and behind `=` the key that its players need, if that is another one; behind `@` of each until when it is
+    /// valid: KEY=VIEWKEY@2027-01-31T18:00:00Z. Repeatable. Default: random ones, which are printed. Other users of the machine can
+    /// see options: --keys-file or HAWSER_LIVE_KEY hides them
+    #[arg(long = "key", value_name = "KEY[@UNTIL][=VIEWKEY[@UNTIL]]", value_parser = Keys::parse)]
     keys: Vec<Keys>,
     /// The same in the lines of a file
     #[arg(long, value_name = "FILE", conflicts_with = "keys")]
     keys_file: Option<PathBuf>,
+    /// Ask this server who may publish and play: http:// or https://, to which JSON is posted; what is not answered with 2xx is refused
+    #[arg(long, value_name = "URL")]
+    hook: Option<HookUrl>,
     /// Serve players over HTTP at this TCP address as well, not encrypted: /VIEWKEY is a page with a player, others find
     /// /VIEWKEY.m3u8, .ts, .mp4 and .flv
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
@@ -223,10 +248,16 @@ pub struct Play {
     /// Call this SRT server and send it the stream: srt://HOST:PORT?streamid=ID; HAWSER_SRT_PASSPHRASE has a passphrase
     #[arg(long, value_name = "URL")]
     srt: Option<srt::Target>,
-    /// Publish the stream to this service: rtmp://HOST/APP/KEY. Other users of the machine can see options: `-` takes the address
-    /// from HAWSER_RTMP_URL
+    /// Publish the stream to this service: rtmps://HOST/APP/KEY, or rtmp:// without TLS. Other users of the machine can see
+    /// options: `-` takes the address from HAWSER_RTMP_URL
     #[arg(long, value_name = "URL")]
     rtmp: Option<String>,
+    /// Trust only a service whose certificate is signed by an authority in this PEM file. Default: the authorities of this machine
+    #[arg(long, value_name = "FILE", requires = "rtmp", conflicts_with = "rtmp_pin")]
+    rtmp_ca: Option<PathBuf>,
+    /// Trust only the service with this key: SHA-256 in base64, as `hawser live publish --rtmps` prints it. Repeatable
+    #[arg(long, value_name = "PIN", requires = "rtmp")]
+    rtmp_pin: Vec<Pin>,
     /// End when the publisher is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,
@@ -252,6 +283,10 @@ pub struct DeliveryOptions {
     /// Send nothing of a frame that is no key frame when it is older than this; without it only the policy gives bytes up
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     deadline: Option<Duration>,
+    /// Leave out frames that would wait longer than this, with the rest of their group of pictures, so that what is shown has no
+    /// damage. Key frames and sound are kept
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "reliable")]
+    lag: Option<Duration>,
     /// Seconds that a receiver may lag before tags are skipped up to a key frame. Default: 3 at a publisher, 12 at a relay
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     buffer: Option<Duration>,
@@ -313,14 +348,44 @@ pub async fn run(
 
 #[cfg(test)]
 mod tests {
+    use clap::{CommandFactory as _, Parser};
+
     use super::*;
 
+    #[derive(Parser)]
+    struct Program {
+        #[command(subcommand)]
+        _live: Live,
+    }
+
     #[test]
-    fn keys_are_what_a_url_can_hold() {
-        assert_eq!(Keys::parse("a=b"), Keys::parse("a=b"));
-        assert_ne!(Keys::parse("a=b"), Keys::parse("a"));
-        for text in ["", "a b", "a/b", "=b", "a=", "\u{e9}"] {
-            assert!(Keys::parse(text).is_err(), "{text}");
+    fn options_contradict_each_other_only_where_they_say_so() {
+        Program::command().debug_assert();
+        let reads = |text: &str| {
+            Program::try_parse_from(format!("x {text}").split(' ')).map_err(|error| error.to_string())
+        };
+        for text in [
+            "publish h --rtmps 127.0.0.1:0 --cert c --key-file k",
+            "publish h --rtmps 127.0.0.1:0 --state s --lag 0.5",
+            "publish h --srt srt://camera:9000?streamid=x",
+            "publish h --srt 127.0.0.1:0",
+            "play h --rtmp rtmps://h/a/k --rtmp-ca f",
+            "relay --key a=b@2027-01-31T18:00:00Z --hook https://h/x",
+        ] {
+            assert_eq!(reads(text).err(), None, "{text}");
+        }
+        for (text, words) in [
+            ("publish h --rtmp 127.0.0.1:0 --state s", "--rtmps"),
+            ("publish h --rtmps 127.0.0.1:0 --rtmp 127.0.0.1:0", "cannot be used with"),
+            ("publish h --rtmps 127.0.0.1:0 --cert c", "--key-file"),
+            ("publish h --srt srt://h?mode=listener", "mode=caller"),
+            ("publish h --lag 1 --reliable", "cannot be used with"),
+            ("play h --rtmp-pin AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "--rtmp"),
+            ("relay --key a@soon", "RFC 3339"),
+            ("relay --hook ftp://h", "https://"),
+        ] {
+            let error = reads(text).err().unwrap_or_default();
+            assert!(error.contains(words), "{text}: {error}");
         }
     }
 }

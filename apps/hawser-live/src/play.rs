@@ -7,12 +7,13 @@ use super::formats::Format;
 use super::hub::Hub;
 use super::players::{Access, Listed, serve_http};
 use super::protocol::{self, CODE_BROKEN, CODE_DONE, Request};
-use super::publish::Reconnecting;
+use super::reconnecting::Reconnecting;
 use super::sink::write_file;
 use super::status::Status;
+use super::tls::Connector;
 use super::transport::{ReceiveError, UnitReceiver};
 use super::{ControlOptions, Play, rtmp, srt};
-use hawser::{ReadError, Registry};
+use hawser::{ReadError, Registry, Trust};
 use hawser_command::address::listen_tcp;
 use hawser_command::environment::variable;
 use hawser_command::exit::{Exit, Failure};
@@ -105,12 +106,22 @@ fn start_pushing(
     if let Some(url) = &arguments.rtmp {
         let missing = || Failure::usage(format!("--rtmp -: the variable {} is missing", rtmp::URL));
         let url = if url == "-" { variable(rtmp::URL)?.ok_or_else(missing)? } else { url.clone() };
-        let service =
-            url.trim().parse().map_err(|error: String| Failure::usage(format!("--rtmp: {error}")))?;
-        let push = rtmp::Push { service, output };
+        let wrong = |error: String| Failure::usage(format!("--rtmp: {error}"));
+        let service: rtmp::Service = url.trim().parse().map_err(wrong)?;
+        let connector = service.has_tls().then(|| Connector::new(&trust_of(arguments)?)).transpose()?;
+        let push = rtmp::Push { service, connector, output };
         tasks.push(tokio::spawn(push.run(hub.clone(), status.clone())));
     }
     Ok(tasks)
+}
+
+/// Whom a service over TLS is to be.
+fn trust_of(arguments: &Play) -> Result<Trust, Failure> {
+    Ok(match &arguments.rtmp_ca {
+        Some(path) => Trust::authorities_from_file(path)?,
+        None if arguments.rtmp_pin.is_empty() => Trust::System,
+        None => Trust::Pins(arguments.rtmp_pin.clone()),
+    })
 }
 
 /// Serves players over HTTP, if asked to or if there is nothing else to do.

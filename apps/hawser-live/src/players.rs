@@ -8,10 +8,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::expiry::Moment;
 use super::formats::{Format, wall_clock_ms};
 use super::hls::{self, Hls};
+use super::hook::{Door, Event};
 use super::hub::Hub;
 use super::key_digest;
+use super::keys::Lock;
 use super::sink::{Ends, STALL, write_stream};
 use super::status::Status;
 use hawser_command::sources::Pool;
@@ -47,11 +50,31 @@ pub(super) struct Listed {
     hub: Arc<Hub>,
     status: Arc<Status>,
     hls: Arc<Hls>,
+    /// Who is let in, and until when; `None`: everybody who knows the name.
+    entrance: Option<(Door, Lock)>,
 }
 
 impl Listed {
     pub(super) fn new(name: String, hub: Arc<Hub>, status: Arc<Status>) -> Self {
-        Listed { hls: Hls::new(name.clone(), hub.clone()), name, hub, status }
+        Listed { hls: Hls::new(name.clone(), hub.clone()), name, hub, status, entrance: None }
+    }
+
+    /// The same behind a door, until its key expires.
+    pub(super) fn behind(self, door: Door, lock: Lock) -> Self {
+        Listed { entrance: Some((door, lock)), ..self }
+    }
+
+    /// Whether its key has expired.
+    fn is_over(&self) -> bool {
+        self.entrance.as_ref().is_some_and(|(_, lock)| lock.has_expired(Moment::now()))
+    }
+
+    /// Waits until its key has expired.
+    async fn over(&self) {
+        match &self.entrance {
+            Some((_, lock)) => lock.expired().await,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -162,7 +185,7 @@ fn wanted<'a>(path: &'a str, streams: &'a [Listed], access: &Access) -> Option<W
     }
     let find = |name: &str| {
         let digest = key_digest(name);
-        streams.iter().find(|listed| key_digest(&listed.name) == digest)
+        streams.iter().find(|listed| key_digest(&listed.name) == digest).filter(|listed| !listed.is_over())
     };
     let path = path.strip_prefix('/')?;
     if let Some((name, piece)) =
@@ -258,10 +281,18 @@ async fn stream_head(stream: &mut TcpStream, kind: &str, fields: &str) -> std::i
 
 /// A stream, until the player goes or it ends.
 async fn play(mut stream: TcpStream, listed: &Listed, format: Format, fields: &str) -> std::io::Result<()> {
+    let from = stream.peer_addr()?;
+    let _pass = match &listed.entrance {
+        Some((door, _)) => match door.admit(Event::Play, from, "http").await {
+            Ok(pass) => Some(pass),
+            Err(why) => return refuse(&mut stream, &why, fields).await,
+        },
+        None => None,
+    };
     if let Some(kind) = format.media_type() {
         stream_head(&mut stream, kind, fields).await?;
     }
-    let who = stream.peer_addr().map_or_else(|_| "a player".to_owned(), |at| format!("the player at {at}"));
+    let who = format!("the player at {from}");
     let has_begun = AtomicBool::new(format.media_type().is_some());
     let head = |kind: &str| {
         has_begun.store(true, Ordering::Relaxed);
@@ -279,11 +310,20 @@ async fn play(mut stream: TcpStream, listed: &Listed, format: Format, fields: &s
     tokio::select! {
         written = write_stream(&mut writer, subscription, format, target, Ends::WithoutSuccessor, &head) => written,
         () = gone(&mut reader) => Ok(()),
+        () = listed.over() => Ok(()),
         () = late => {
             let words = b"nobody publishes this stream, or it has no codec that MP4 can carry\n";
             answer(&mut stream, "503 Service Unavailable", TEXT, fields, words).await
         }
     }
+}
+
+/// The hook has not let a player in.
+async fn refuse(stream: &mut TcpStream, why: &str, fields: &str) -> std::io::Result<()> {
+    if let Ok(from) = stream.peer_addr() {
+        tracing::info!(%from, why, "a player was refused");
+    }
+    answer(stream, "403 Forbidden", TEXT, fields, b"the operator's hook does not let you play\n").await
 }
 
 /// The playlist or a piece of HLS.
@@ -294,6 +334,11 @@ async fn serve_piece(
     request: &Request,
     fields: &str,
 ) -> std::io::Result<()> {
+    if let Some((door, _)) = &listed.entrance
+        && let Err(why) = door.admit_again(stream.peer_addr()?).await
+    {
+        return refuse(stream, &why, fields).await;
+    }
     match listed.hls.answer(piece, &request.query).await {
         Some((kind, bytes)) => answer(stream, "200 OK", kind, fields, &bytes).await,
         None if piece == hls::PLAYLIST => {
@@ -316,100 +361,4 @@ async fn gone(reader: &mut (impl AsyncRead + Unpin)) {
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::io::AsyncReadExt as _;
-
-    use super::*;
-    use crate::sink::AFTER_END;
-    use hawser_command::output::Output;
-    use hawser_command::paths::Flow;
-
-    async fn listening() -> (std::net::SocketAddr, Arc<Hub>) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let hub = Hub::new(Duration::from_secs(1));
-        let status = Status::new("relay", Flow::Received, hub.clone(), Output::default());
-        let listed = Listed::new("view".to_owned(), hub.clone(), status);
-        let access = Access { is_private: true, origin: Origin::Any };
-        tokio::spawn(serve_http(listener, vec![listed], access));
-        (address, hub)
-    }
-
-    async fn ask(address: std::net::SocketAddr, name: &str, host: &str) -> (TcpStream, String) {
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        let request = format!("GET /{name}.flv HTTP/1.1\r\nHost: {host}\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = [0; 12];
-        let read = tokio::time::timeout(Duration::from_secs(5), stream.read_exact(&mut answer)).await;
-        let words = read.unwrap().map_or(String::new(), |_| String::from_utf8_lossy(&answer).into_owned());
-        (stream, words)
-    }
-
-    async fn subscribers_become(hub: &Hub, count: usize) {
-        for _ in 0..500 {
-            if hub.subscribers() == count {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("{} subscribers", hub.subscribers());
-    }
-
-    #[tokio::test]
-    async fn players_that_leave_give_their_place_back_while_nobody_publishes() {
-        let (address, hub) = listening().await;
-        for _ in 0..MAX_PLAYERS + 10 {
-            let (stream, words) = ask(address, "view", "localhost").await;
-            assert_eq!(words, "HTTP/1.1 200");
-            drop(stream);
-        }
-        subscribers_become(&hub, 0).await;
-    }
-
-    #[tokio::test]
-    async fn players_are_closed_when_no_other_source_follows() {
-        let (address, hub) = listening().await;
-        let (mut stream, _) = ask(address, "view", "127.0.0.1").await;
-        subscribers_become(&hub, 1).await;
-        tokio::time::pause();
-        hub.end();
-        let mut rest = Vec::new();
-        tokio::time::timeout(AFTER_END * 2, stream.read_to_end(&mut rest)).await.unwrap().unwrap();
-        assert_eq!(hub.subscribers(), 0);
-    }
-
-    /// The head of an answer, in lower case.
-    async fn head_of(address: std::net::SocketAddr, method: &str) -> String {
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        let request =
-            format!("{method} /view.flv HTTP/1.1\r\nHost: localhost\r\nOrigin: http://p.example\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut head = [0; 400];
-        let count = stream.read(&mut head).await.unwrap();
-        String::from_utf8_lossy(&head[..count]).to_ascii_lowercase()
-    }
-
-    #[tokio::test]
-    async fn a_player_of_another_origin_may_play() {
-        let (address, _hub) = listening().await;
-        for method in ["GET", "HEAD", "OPTIONS"] {
-            let head = head_of(address, method).await;
-            assert!(head.contains("access-control-allow-origin: *\r\n"), "{method}: {head}");
-        }
-        assert!(head_of(address, "OPTIONS").await.starts_with("http/1.1 204"));
-        assert!(head_of(address, "POST").await.starts_with("http/1.1 405"));
-        let only = Origin::parse("https://player.example").unwrap();
-        assert!(only.fields().contains("https://player.example\r\nVary: Origin"));
-        assert_eq!((Origin::parse("*"), Origin::parse("none")), (Ok(Origin::Any), Ok(Origin::None)));
-        for text in ["", "player.example", "https://", "https://a/b", "https://a\r\nX: y"] {
-            assert!(Origin::parse(text).is_err(), "{text}");
-        }
-    }
-
-    #[tokio::test]
-    async fn other_names_of_streams_and_of_this_machine_are_unknown() {
-        let (address, _hub) = listening().await;
-        assert_eq!(ask(address, "other", "localhost").await.1, "HTTP/1.1 404");
-        assert_eq!(ask(address, "view", "evil.example").await.1, "HTTP/1.1 404");
-    }
-}
+mod tests;

@@ -29,6 +29,9 @@ pub(super) const CODE_REFUSED: u64 = 2;
 /// What was sent made no sense.
 pub(super) const CODE_BROKEN: u64 = 3;
 
+/// The key has expired.
+pub(super) const CODE_EXPIRED: u64 = 4;
+
 /// What a client wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -91,6 +94,9 @@ pub(super) fn ended(error: &ConnectionError) -> Failure {
     match error {
         ConnectionError::PeerApplication { code: CODE_REPLACED, .. } => {
             Failure::new(Exit::Forbidden, "another publisher with the same key took the stream over")
+        }
+        ConnectionError::PeerApplication { code: CODE_EXPIRED, .. } => {
+            Failure::new(Exit::Forbidden, "the stream key has expired")
         }
         ConnectionError::PeerApplication { code: CODE_BROKEN, reason } => {
             Failure::new(Exit::Failure, format!("the other end says: {}", Printable::new(reason)))

@@ -5,15 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use super::encoder::{Encoders, read_file};
 use super::hub::{Hub, Next};
 use super::protocol::{self, CODE_DONE, Request};
 use super::rate::{self, Guide, LOOK, Look, Told};
+use super::reconnecting::Reconnecting;
 use super::status::Status;
 use super::transport::UnitSender;
-use super::{ControlOptions, Publish, srt, udp};
+use super::{ControlOptions, Publish, srt, tls, udp};
 use hawser::Registry;
 use hawser_command::address::listen_tcp;
 use hawser_command::exit::{Exit, Failure};
@@ -22,16 +24,10 @@ use hawser_command::options::ClientSetup;
 use hawser_command::output::Output;
 use hawser_command::paths::Flow;
 use hawser_command::report::Channel;
+use hawser_command::server::identity;
 use hawser_command::session::Session;
 use hawser_command::stall::in_time;
 
-/// Pauses between attempts to reach the relay: of an encoder and a player nobody wants to wait for minutes.
-const PAUSES: [Duration; 4] = [
-    Duration::from_millis(100),
-    Duration::from_millis(250),
-    Duration::from_millis(500),
-    Duration::from_secs(1),
-];
 /// How long after an encoder that has gone without a word another one may follow it.
 pub(super) const SUCCESSOR: Duration = Duration::from_secs(10);
 /// How long what was sent last may take to arrive, and a connection may be missing for it.
@@ -48,7 +44,7 @@ pub(super) async fn run(
     let options: ControlOptions = arguments.control.clone().into();
     let (control, mut interrupt) = options.start("live publish", &interrupt, output).await?;
     let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
-    let hub = Hub::new(arguments.delivery.buffer(super::PUBLISH_BUFFER));
+    let hub = Hub::leaving_out(arguments.delivery.buffer(super::PUBLISH_BUFFER), arguments.delivery.lag);
     let status = Status::new("publish", Flow::Sent, hub.clone(), output);
     status.show(&control);
     let source = start_source(&arguments, &key, &hub, output).await?;
@@ -97,7 +93,14 @@ async fn start_source(
     let (done, dones) = mpsc::channel(1);
     let ends = tell_ends(dones, hub.clone(), arguments.once);
     let lost = |error: std::io::Error| Failure::new(Exit::Failure, format!("the input is lost: {error}"));
-    if let Some(address) = source.srt {
+    if let Some(srt::Encoders::Call(target)) = source.srt.clone() {
+        let (passphrase, latency, hub) = (srt::passphrase()?, srt::LATENCY, hub.clone());
+        let calling = srt::Calling { target, hub, output, done, passphrase, latency };
+        return Ok(tokio::spawn(async move {
+            tokio::select! { () = calling.run() => Ok(()), () = ends => Ok(()) }
+        }));
+    }
+    if let Some(srt::Encoders::Listen(address)) = source.srt {
         let socket = udp::bind(address).await?;
         let address = socket.local_addr().unwrap_or(address);
         announce(
@@ -132,16 +135,47 @@ async fn start_source(
             tokio::select! { error = receiving => Err(lost(error)), () = ends => Ok(()) }
         }));
     }
-    let address = source.rtmp.unwrap_or(super::DEFAULT_RTMP);
-    let listener = listen_tcp(address).await?;
-    let address = listener.local_addr().unwrap_or(address);
-    let example =
-        format!("ffmpeg -re -i FILE -c:v libx264 -bf 0 -g 50 -c:a aac -f flv rtmp://{address}/live/KEY");
-    announce(output, "rtmp", address, &example);
-    let encoders = Arc::new(Encoders::new(hub.clone(), key.to_owned(), output, done));
+    let encoders = Encoders::new(hub.clone(), key.to_owned(), output, done);
+    let (listener, encoders) = listen_rtmp(arguments, encoders, output).await?;
     Ok(tokio::spawn(async move {
         tokio::select! { () = encoders.listen(listener) => Ok(()), () = ends => Ok(()) }
     }))
+}
+
+/// Begins to listen for encoders over RTMP, with TLS if that is asked for.
+async fn listen_rtmp(
+    arguments: &Publish,
+    encoders: Encoders,
+    output: Output,
+) -> Result<(TcpListener, Arc<Encoders>), Failure> {
+    let source = &arguments.source;
+    let address = source.rtmps.or(source.rtmp).unwrap_or(super::DEFAULT_RTMP);
+    let example = |scheme: &str, address: SocketAddr| {
+        format!("ffmpeg -re -i FILE -c:v libx264 -bf 0 -g 50 -c:a aac -f flv {scheme}://{address}/live/KEY")
+    };
+    if source.rtmps.is_none() {
+        let listener = listen_tcp(address).await?;
+        let address = listener.local_addr().unwrap_or(address);
+        announce(output, "rtmp", address, &example("rtmp", address));
+        return Ok((listener, Arc::new(encoders)));
+    }
+    let identity =
+        identity(arguments.cert.as_deref(), arguments.key_file.as_deref(), arguments.state.as_deref())?;
+    let acceptor = tls::acceptor(&identity)?;
+    let (listener, pin) = (listen_tcp(address).await?, identity.pin()?);
+    let address = listener.local_addr().unwrap_or(address);
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({
+            "rtmps": address.to_string(), "port": address.port(), "pin": pin.to_string()
+        }));
+    }
+    output.remark(format_args!("hawser: waiting for an encoder: {}", example("rtmps", address)));
+    if arguments.cert.is_none() {
+        output.remark(format_args!(
+            "hawser: it sees a certificate that no authority has signed; its pin is {pin}"
+        ));
+    }
+    Ok((listener, Arc::new(encoders.with_tls(acceptor))))
 }
 
 /// Where the bit rate is found, and who is told.
@@ -318,58 +352,5 @@ fn lost(error: hawser::WriteError) -> Failure {
     match error {
         hawser::WriteError::ConnectionLost(error) => protocol::ended(&error),
         error => Failure::new(Exit::ConnectionLost, error.to_string()),
-    }
-}
-
-/// Attempts to reach a relay, and what is said of them.
-pub(super) struct Reconnecting {
-    output: Output,
-    /// Attempts since the last connection.
-    attempts: usize,
-    has_connected: bool,
-    told: Option<String>,
-    /// Since when there is no connection.
-    lost_at: Option<Instant>,
-}
-
-impl Reconnecting {
-    pub(super) fn new(output: Output) -> Self {
-        Reconnecting { output, attempts: 0, has_connected: false, told: None, lost_at: None }
-    }
-
-    /// There is a connection.
-    pub(super) fn connected(&mut self, relay: &super::Address) {
-        let again = if self.has_connected { " again" } else { "" };
-        self.output.remark(format_args!("hawser: connected to {relay}{again}"));
-        (self.attempts, self.has_connected, self.told, self.lost_at) = (0, true, None, None);
-    }
-
-    /// Waits before the next attempt.
-    ///
-    /// # Errors
-    /// The failure itself if another attempt would fail in the same way, or if there has been no connection for `patience`.
-    pub(super) async fn pause(
-        &mut self,
-        failure: Failure,
-        patience: Option<Duration>,
-    ) -> Result<(), Failure> {
-        if !failure.is_transient() {
-            return Err(failure);
-        }
-        let lost_at = *self.lost_at.get_or_insert_with(Instant::now);
-        if patience.is_some_and(|patience| lost_at.elapsed() >= patience) {
-            let text =
-                format!("{}; given up after {:.0} s", failure.message, lost_at.elapsed().as_secs_f64());
-            return Err(Failure { message: text, ..failure });
-        }
-        // Said once, not every second.
-        if self.told.as_ref() != Some(&failure.message) {
-            self.output.remark(format_args!("hawser: {failure}; trying again"));
-            self.told = Some(failure.message);
-        }
-        let pause = PAUSES[self.attempts.min(PAUSES.len() - 1)];
-        self.attempts += 1;
-        tokio::time::sleep(pause).await;
-        Ok(())
     }
 }

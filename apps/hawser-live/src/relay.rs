@@ -6,14 +6,19 @@ use std::time::Duration;
 
 use hawser_media::broadcast::wire::Delivery;
 
+use super::expiry::Moment;
+use super::hook::{Door, Event, Hook, Pass};
 use super::hub::{Hub, Next};
+use super::keys::{Keys, Lock};
 use super::players::{Access, Listed, serve_http};
-use super::protocol::{self, Answer, CODE_BROKEN, CODE_DONE, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request};
+use super::protocol::{
+    self, Answer, CODE_BROKEN, CODE_DONE, CODE_EXPIRED, CODE_REFUSED, CODE_REPLACED, PATIENCE, Request,
+};
 use super::publish::SUCCESSOR;
 use super::record::Recorder;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
-use super::{ControlOptions, Relay, key_digest as digest};
+use super::{ControlOptions, Relay};
 use hawser::{Connection, Endpoint, Identity, Registry, ServerConfig};
 use hawser_command::address::listen_tcp;
 use hawser_command::environment::variable;
@@ -31,8 +36,9 @@ const MAX_CONNECTIONS: usize = 1024;
 
 /// One stream, under its keys.
 struct Stream {
-    publish_key: [u8; 32],
-    view_key: [u8; 32],
+    publish: Lock,
+    view: Lock,
+    door: Door,
     hub: Arc<Hub>,
     status: Arc<Status>,
     /// The connection of its publisher.
@@ -67,11 +73,13 @@ pub(super) async fn run(
     };
     let endpoint = listen(builder, &identity, arguments.listen, super::DEFAULT_PORT, &[])?;
     let keys = keys(&arguments)?;
-    let streams = keys.iter().map(|keys| {
-        let hub = Hub::new(arguments.delivery.buffer(super::PLAY_BUFFER));
+    let hook = arguments.hook.clone().map(|url| Hook::new(url, output)).transpose()?;
+    let streams = keys.iter().zip(1..).map(|(keys, number)| {
+        let hub = Hub::leaving_out(arguments.delivery.buffer(super::PLAY_BUFFER), arguments.delivery.lag);
         Stream {
-            publish_key: digest(&keys.publish),
-            view_key: digest(&keys.view),
+            publish: keys.publish.lock(),
+            view: keys.view.lock(),
+            door: Door::new(hook.clone(), number),
             status: Status::new("relay", Flow::Received, hub.clone(), output),
             hub,
             publisher: Mutex::new(None),
@@ -165,26 +173,6 @@ fn are_hidden(arguments: &Relay) -> Result<bool, Failure> {
     Ok(named || arguments.keys.is_empty() && variable(super::KEY_VARIABLE)?.is_some())
 }
 
-/// The keys of a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Keys {
-    publish: String,
-    view: String,
-}
-
-impl Keys {
-    /// `KEY` or `KEY=VIEWKEY`.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let (publish, view) = text.split_once('=').unwrap_or((text, text));
-        Ok(Keys { publish: super::parse_key(publish)?, view: super::parse_key(view)? })
-    }
-
-    fn random() -> Self {
-        let half = || format!("{:016x}", rand::random::<u64>());
-        Keys { publish: half(), view: half() }
-    }
-}
-
 /// Begins to record all streams, if asked to.
 fn start_recording(arguments: &Relay, shared: &Shared) -> Result<Vec<tokio::task::JoinHandle<()>>, Failure> {
     let Some(folder) = &arguments.record else { return Ok(Vec::new()) };
@@ -206,10 +194,10 @@ async fn start_http(
     let Some(address) = arguments.http else { return Ok(None) };
     let listener = listen_tcp(address).await?;
     let address = listener.local_addr().unwrap_or(address);
-    let listed = keys
-        .iter()
-        .zip(&shared.streams)
-        .map(|(keys, stream)| Listed::new(keys.view.clone(), stream.hub.clone(), stream.status.clone()));
+    let listed = keys.iter().zip(&shared.streams).map(|(keys, stream)| {
+        let listed = Listed::new(keys.view.text.clone(), stream.hub.clone(), stream.status.clone());
+        listed.behind(stream.door.clone(), stream.view)
+    });
     let access = Access { is_private: false, origin: arguments.allow_origin.clone() };
     tokio::spawn(serve_http(listener, listed.collect(), access));
     Ok(Some(address))
@@ -231,7 +219,7 @@ fn announce(
     if output.json {
         let keys: Vec<_> = keys
             .iter()
-            .map(|keys| serde_json::json!({ "publish": keys.publish, "view": keys.view }))
+            .map(|keys| serde_json::json!({ "publish": keys.publish.text, "view": keys.view.text }))
             .collect();
         let http = http.map(|http| http.to_string());
         Channel::Stdout
@@ -241,14 +229,14 @@ fn announce(
     let trust = if arguments.cert.is_some() { String::new() } else { format!(" --pin '{pin}'") };
     let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
     // What is said here is kept in the log of a service: keys that were hidden stay so.
-    let unsaid = [Keys { publish: "KEY".to_owned(), view: "VIEWKEY".to_owned() }];
+    let unsaid = [Keys::unsaid()];
     for keys in if are_hidden(arguments)? { &unsaid } else { keys } {
-        output.remark(format_args!("  hawser live publish {address}{trust} --key {}", keys.publish));
-        output.remark(format_args!("  hawser live play {address}{trust} --key {}", keys.view));
+        output.remark(format_args!("  hawser live publish {address}{trust} --key {}", keys.publish.text));
+        output.remark(format_args!("  hawser live play {address}{trust} --key {}", keys.view.text));
         if let Some(http) = http {
             output.remark(format_args!(
                 "  in a browser: http://{http}/{}   (.m3u8, .ts, .flv for others)",
-                keys.view
+                keys.view.text
             ));
         }
     }
@@ -267,25 +255,63 @@ async fn serve(shared: &Shared, connection: Connection, remote: SocketAddr) {
         Ok(Err(failure)) => return connection.close(CODE_BROKEN, failure.message.as_bytes()),
         Err(_) => return connection.close(CODE_BROKEN, b"no request came"),
     };
-    let stream = shared.streams.iter().find(|stream| match &request {
-        Request::Publish(key) => stream.publish_key == digest(key),
-        Request::Play(key) => stream.view_key == digest(key),
-    });
-    let Some(stream) = stream else {
-        let verb = if matches!(request, Request::Publish(_)) { "publish" } else { "play" };
-        shared.output.remark(format_args!("hawser: {remote} wanted to {verb} with a wrong key"));
-        let refused = Some(format!("no stream has this key to {verb}"));
-        let _ = protocol::write(&mut send, &Answer { refused }).await;
-        // The answer arrives before the end.
-        let _ = tokio::time::timeout(PATIENCE, connection.closed()).await;
-        return connection.close(CODE_REFUSED, b"");
+    let (stream, lock, _pass) = match admitted(shared, &request, remote).await {
+        Ok(admitted) => admitted,
+        Err(refused) => {
+            let _ = protocol::write(&mut send, &Answer { refused: Some(refused) }).await;
+            // The answer arrives before the end.
+            let _ = tokio::time::timeout(PATIENCE, connection.closed()).await;
+            return connection.close(CODE_REFUSED, b"");
+        }
     };
     if protocol::write(&mut send, &Answer::default()).await.is_err() {
         return;
     }
-    match request {
-        Request::Publish(_) => serve_publisher(shared, stream, &connection, remote).await,
-        Request::Play(_) => serve_viewer(shared, stream, &connection, remote).await,
+    let serving = async {
+        match request {
+            Request::Publish(_) => serve_publisher(shared, stream, &connection, remote).await,
+            Request::Play(_) => serve_viewer(shared, stream, &connection, remote).await,
+        }
+    };
+    tokio::select! {
+        () = serving => {}
+        () = lock.expired() => {
+            shared.output.remark(format_args!("hawser: the key of {remote} has expired"));
+            connection.close(CODE_EXPIRED, b"the key has expired");
+            // What came until then is played.
+            if matches!(request, Request::Publish(_)) {
+                stream.hub.end();
+            }
+        }
+    }
+}
+
+/// The stream that a client may publish or play. The error is what the client is told.
+async fn admitted<'a>(
+    shared: &'a Shared,
+    request: &Request,
+    remote: SocketAddr,
+) -> Result<(&'a Stream, Lock, Pass), String> {
+    let (verb, event, key) = match request {
+        Request::Publish(key) => ("publish", Event::Publish, key),
+        Request::Play(key) => ("play", Event::Play, key),
+    };
+    let lock_of = |stream: &Stream| if event == Event::Publish { stream.publish } else { stream.view };
+    let Some(stream) = shared.streams.iter().find(|stream| lock_of(stream).fits(key)) else {
+        shared.output.remark(format_args!("hawser: {remote} wanted to {verb} with a wrong key"));
+        return Err(format!("no stream has this key to {verb}"));
+    };
+    let lock = lock_of(stream);
+    if lock.has_expired(Moment::now()) {
+        shared.output.remark(format_args!("hawser: {remote} wanted to {verb} with a key that has expired"));
+        return Err("the key has expired".to_owned());
+    }
+    match stream.door.admit(event, remote, "quic").await {
+        Ok(pass) => Ok((stream, lock, pass)),
+        Err(why) => {
+            shared.output.remark(format_args!("hawser: {remote} may not {verb}: {why}"));
+            Err(format!("the operator's hook does not let you {verb}"))
+        }
     }
 }
 

@@ -1,4 +1,6 @@
-//! SRT: from encoders that call, and to servers that are called. What it carries is an MPEG transport stream.
+//! SRT: from encoders that call or are called, and to servers that are called. What it carries is an MPEG transport stream.
+
+mod calling;
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,12 +17,14 @@ use sapflow_srt::{
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
+pub(super) use self::calling::Calling;
 use super::hub::{Hub, Next, Subscription};
 use super::status::Status;
 use super::{Address, key_digest};
 use hawser::Printable;
 use hawser_command::environment::variable;
 use hawser_command::exit::{Exit, Failure};
+use hawser_command::options::listen_address;
 use hawser_command::output::Output;
 use hawser_command::sources::{Pool, Taken};
 
@@ -223,6 +227,41 @@ impl FromStr for Target {
     }
 }
 
+/// Returns the address of a target, or why it has no address.
+async fn resolve(target: &Target) -> Result<SocketAddr, String> {
+    let (host, port) = (target.address.host.as_str(), target.address.port);
+    let mut found = tokio::net::lookup_host((host, port)).await.map_err(|error| error.to_string())?;
+    found.next().ok_or_else(|| "the name has no address".to_owned())
+}
+
+/// Any port, with which this address is reached.
+fn any_port(peer: SocketAddr) -> SocketAddr {
+    match peer {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}
+
+/// Where encoders are over SRT.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Encoders {
+    /// They call here.
+    Listen(SocketAddr),
+    /// One is called.
+    Call(Target),
+}
+
+impl FromStr for Encoders {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.contains("://") {
+            true => text.parse().map(Encoders::Call),
+            false => listen_address(text).map(Encoders::Listen),
+        }
+    }
+}
+
 /// A stream to a server, over one call after the other.
 pub(super) struct Push {
     pub(super) target: Target,
@@ -250,17 +289,11 @@ impl Push {
     /// One call, until it ends.
     async fn call(&self, hub: &Arc<Hub>, status: &Status) -> Failure {
         let lost = |text: String| Failure::new(Exit::ConnectionLost, text);
-        let (host, port) = (self.target.address.host.as_str(), self.target.address.port);
-        let peer = match tokio::net::lookup_host((host, port)).await.map(|mut found| found.next()) {
-            Ok(Some(peer)) => peer,
-            Ok(None) => return lost("the name has no address".to_owned()),
-            Err(error) => return lost(error.to_string()),
+        let peer = match resolve(&self.target).await {
+            Ok(peer) => peer,
+            Err(problem) => return lost(problem),
         };
-        let any: SocketAddr = match peer {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
-        let socket = match UdpSocket::bind(any).await {
+        let socket = match UdpSocket::bind(any_port(peer)).await {
             Ok(socket) => socket,
             Err(error) => return lost(error.to_string()),
         };
@@ -363,38 +396,4 @@ impl Sending {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_key_is_found_in_every_usual_stream_id() {
-        for id in [
-            "a-key",
-            "live/a-key",
-            "publish:live/a-key",
-            "publish:a-key:user:pass",
-            "#!::r=live/a-key,m=publish",
-            "#!::m=publish,r=a-key",
-            "a-key?x=y",
-        ] {
-            assert_eq!(key_of(id.as_bytes()), "a-key", "{id}");
-        }
-        assert_eq!(
-            (key_of(b""), key_of(b"#!::m=publish"), key_of(&[0xff])),
-            (String::new(), String::new(), "\u{fffd}".to_owned())
-        );
-    }
-
-    #[test]
-    fn a_server_is_named_by_a_url() {
-        let target: Target = "srt://host:9001?streamid=publish:live/x&mode=caller".parse().unwrap();
-        assert_eq!(
-            (target.address.to_string().as_str(), target.stream_id.as_str()),
-            ("host:9001", "publish:live/x")
-        );
-        assert_eq!("srt://host".parse::<Target>().unwrap().address.to_string(), "host:9000");
-        for text in ["host:9000", "srt://", "srt://host?passphrase=secret", "srt://host?mode=listener"] {
-            assert!(text.parse::<Target>().is_err(), "{text}");
-        }
-    }
-}
+mod tests;

@@ -370,6 +370,22 @@ impl ServerConfig {
     }
 }
 
+impl Identity {
+    /// Returns a rustls configuration with this certificate and key, for protocols over TCP next to QUIC: all versions of TLS
+    /// that rustls is built with, no client certificates, no application protocols.
+    ///
+    /// # Errors
+    /// [`ConfigError::Identity`]: certificate and key do not fit.
+    pub fn tls_config(&self) -> Result<rustls::ServerConfig, ConfigError> {
+        rustls::ServerConfig::builder_with_provider(default_provider())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| ConfigError::Tls(error.to_string()))?
+            .with_no_client_auth()
+            .with_single_cert(self.certificates.clone(), self.key.clone_key())
+            .map_err(ConfigError::Identity)
+    }
+}
+
 /// What a server's TLS is made of.
 enum ServerTls {
     /// One certificate for all names, and any client.

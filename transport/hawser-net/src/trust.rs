@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hawser_core::crypto::default_provider;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -36,6 +37,24 @@ impl Trust {
     /// When the file can not be read or holds no certificate.
     pub fn authorities_from_file(path: &Path) -> Result<Self, IdentityError> {
         read_certificates(path).map(Trust::Authorities)
+    }
+
+    /// Returns a rustls configuration that believes whom this says, for protocols over TCP next to QUIC: all versions of TLS
+    /// that rustls is built with, no client certificate, no application protocols. The error of a refused certificate is
+    /// [`CertificateError::Other`] with the [`CertificateProblem`].
+    ///
+    /// # Errors
+    /// There are no authorities, or one cannot be used.
+    pub fn tls_config(&self) -> Result<rustls::ClientConfig, ConfigError> {
+        let provider = default_provider();
+        let verifier = ExplainingVerifier(self.verifier(&provider)?);
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| ConfigError::Tls(error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        Ok(config)
     }
 
     pub(crate) fn verifier(
@@ -290,6 +309,50 @@ impl ServerCertVerifier for RecordingVerifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.inner.supported_verify_schemes()
+    }
+}
+
+/// Passes questions on, and puts the reason into the error when the answer was no.
+#[derive(Debug)]
+struct ExplainingVerifier(Arc<dyn ServerCertVerifier>);
+
+impl ServerCertVerifier for ExplainingVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).map_err(
+            |error| {
+                let problem = classify(&error, end_entity, server_name);
+                CertificateError::Other(rustls::OtherError(Arc::new(problem))).into()
+            },
+        )
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
     }
 }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use hawser_policy::{ParameterInfo, Parameters, Rate};
 
-use crate::Application;
 use crate::video::VideoModel;
+use crate::{Application, LeftOut};
 
 #[cfg(doc)]
 use hawser_policy::Reliability;
@@ -31,10 +31,16 @@ const CLIPS: [(&str, f64, f64, u32, u64); 6] = [
 ];
 /// Frames per second where nobody says.
 const FRAME_RATE: u32 = 25;
+/// How long a frame may wait at the publisher, where frames are left out.
+const LAG: Duration = Duration::from_millis(500);
 /// The choice of `video` that goes by `rate` and `maximum`.
 const CUSTOM: &str = "custom";
 /// Of `padding`: only what the sender gave up is passed over.
 const ANNOUNCED: &str = "announced";
+/// Of `behind`: nothing is left out.
+const NOTHING: &str = "nothing";
+/// Of `behind`: single frames.
+const FRAMES: &str = "frames";
 /// A frame is late for its viewer after so long (4D-MAP, section on rewards).
 const DEADLINE: Duration = Duration::from_millis(200);
 
@@ -60,6 +66,11 @@ pub(crate) fn parameters() -> Vec<ParameterInfo> {
             .meaning("from key frame to key frame"),
         ParameterInfo::duration("deadline", Duration::from_millis(1)..=hour, DEADLINE)
             .meaning("later than this after it was written a frame is reported as late"),
+        ParameterInfo::choice("behind", [NOTHING, FRAMES, "groups"]).meaning(
+            "left out where the publisher lags: nothing, single frames, or the ends of groups of pictures",
+        ),
+        ParameterInfo::duration("lag", Duration::from_millis(1)..=hour, LAG)
+            .meaning("what would wait for longer at the publisher is left out, of behind"),
         ParameterInfo::choice("padding", [ANNOUNCED, "any"])
             .meaning("announced: bytes of a body that the sender gave up; any: also those that are late"),
     ]
@@ -94,7 +105,13 @@ fn video(parameters: &Parameters) -> VideoModel {
 
 /// The end that sends.
 pub(crate) fn publisher(parameters: &Parameters, seed: u64) -> Box<dyn Application> {
-    Box::new(Publisher::new(video(parameters).frames(seed)))
+    let publisher = Publisher::new(video(parameters).frames(seed));
+    let lag = parameters.duration("lag");
+    Box::new(match parameters.choice("behind") {
+        NOTHING => publisher,
+        FRAMES => publisher.leaving_out(LeftOut::Frames, lag),
+        _ => publisher.leaving_out(LeftOut::Groups, lag),
+    })
 }
 
 /// The end that plays.

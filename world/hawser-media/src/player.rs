@@ -32,6 +32,8 @@ pub struct Playback {
     pub shown: u64,
     /// Frames that came before the first complete key frame.
     pub skipped: u64,
+    /// Frames that were left out, in whose turns the picture before was shown.
+    pub left_out: u64,
     /// Times that the picture stood still.
     pub stalls: u64,
     /// How long it did, in all.
@@ -62,6 +64,14 @@ impl Player {
         self.playback.shown += 1;
         self.next_at = Some(turn + late + self.period);
         true
+    }
+
+    /// So many frames were left out before the next one: the picture before is shown in their turns.
+    pub fn on_left_out(&mut self, frames: u32) {
+        if let Some(turn) = &mut self.next_at {
+            *turn = *turn + self.period * frames;
+            self.playback.left_out += u64::from(frames);
+        }
     }
 
     /// What was seen until now.
@@ -99,6 +109,18 @@ mod tests {
         let playback =
             play((0..100).map(|frame| (frame * 40 + if frame == 20 { 1_000 } else { 0 }, frame == 0)));
         assert_eq!((playback.stalls, playback.stalled), (1, Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn frames_that_are_left_out_shift_nothing() {
+        let mut player = Player::new(Duration::from_millis(40));
+        player.on_left_out(3);
+        player.on_frame(Time::from_millis(100), true);
+        player.on_left_out(2);
+        // Its turn is at 220 ms: it is 10 ms late, not 90.
+        player.on_frame(Time::from_millis(230), true);
+        let playback = player.playback();
+        assert_eq!((playback.left_out, playback.stalls, playback.stalled), (2, 1, Duration::from_millis(10)));
     }
 
     #[test]

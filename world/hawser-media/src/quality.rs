@@ -39,6 +39,15 @@ impl QualityModel {
         self.last
     }
 
+    /// So many frames were left out, none of them a key frame: the picture before is shown in their place.
+    pub fn on_left_out(&mut self, frames: u64) {
+        if frames > 0 {
+            self.last = self.last.min(INTACT - LOSS);
+            self.sum += self.last * frames as f64;
+            self.frames += frames;
+        }
+    }
+
     /// aSSIM: the mean over all frames, where each frame period that the picture stood still counts as a frame of SSIM 0
     /// (4D-MAP, section on metrics). Zero if nothing was shown.
     pub fn average(&self, stalled_periods: f64) -> f64 {
@@ -50,6 +59,19 @@ impl QualityModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_that_are_left_out_are_shown_as_the_picture_before() {
+        let (mut left_out, mut missing) = (QualityModel::default(), QualityModel::default());
+        for model in [&mut left_out, &mut missing] {
+            model.on_frame(FrameKind::Key, 0.0);
+        }
+        left_out.on_left_out(2);
+        (0..2).for_each(|_| drop(missing.on_frame(FrameKind::Delta, 1.0)));
+        assert!((left_out.average(0.0) - missing.average(0.0)).abs() < 1e-12);
+        // What builds on them is no better.
+        assert!((left_out.on_frame(FrameKind::Delta, 0.0) - (INTACT - LOSS)).abs() < 1e-12);
+    }
 
     #[test]
     fn damage_lasts_until_the_next_key_frame() {

@@ -72,6 +72,47 @@ fn a_video_without_room_stalls_for_what_does_not_fit() {
     assert!((9.0..15.0).contains(&stalled), "{stalled}");
 }
 
+/// 10 Mbit/s for 40 s where there are 8.5: leaving out the ends of groups of pictures shows more, sooner and with fewer stalls than
+/// sending everything, and does less damage than leaving out single frames; with room for the video it changes nothing.
+#[test]
+fn ends_of_groups_are_left_out_where_the_video_does_not_fit() {
+    let video = "live,video=custom,rate=10Mbit,maximum=12Mbit,length=40s";
+    let links = [link("a0", 5.0, 25, ""), link("b0", 3.5, 39, "")].concat();
+    for seed in [11, 12, 13] {
+        let of = |behind: &str| {
+            let flow = run(seed, &format!("{video},behind={behind}"), "up", &links, "");
+            let of = |name| measure(&flow, name);
+            println!(
+                "seed {seed}, {behind}: {:.0} stalls, {:.2} s still, delay {:.0} ms (most {:.0}), aSSIM {:.3}, {:.0} frames, {:.0} left out",
+                of("stalls"),
+                of("rebuffering"),
+                of("stream_delay"),
+                of("longest_delay"),
+                of("assim_modelled"),
+                of("frames"),
+                of("frames_left_out")
+            );
+            assert_eq!((of("corrupt"), of("key_frames_damaged")), (0.0, 0.0));
+            ["stalls", "rebuffering", "stream_delay", "assim_modelled", "frames_left_out"].map(of)
+        };
+        let [nothing, groups, frames] = ["nothing", "groups", "frames"].map(of);
+        assert!(groups[0] < nothing[0] && groups[1] < nothing[1] / 2.0, "{groups:?} {nothing:?}");
+        assert!(groups[2] < nothing[2] / 2.0, "{groups:?} {nothing:?}");
+        assert!(groups[3] > nothing[3] - 0.01, "{groups:?} {nothing:?}");
+        // Even if each turn in which the picture before is shown counts as a stall, there is less of it.
+        assert!(groups[1] + groups[4] / 25.0 < nothing[1], "{groups:?} {nothing:?}");
+        // Single frames take those that build on them along.
+        assert!(frames[3] < groups[3] - 0.01, "{frames:?} {groups:?}");
+        let room = [link("a0", 9.0, 25, ""), link("b0", 9.0, 39, "")].concat();
+        let [nothing, groups] = ["nothing", "groups"].map(|behind| {
+            let flow = run(seed, &format!("{video},behind={behind}"), "up", &room, "");
+            ["stream_delay", "rebuffering", "frames", "frames_left_out"]
+                .map(|name| measure(&flow, name).to_bits())
+        });
+        assert_eq!(groups, nothing);
+    }
+}
+
 /// A viewer that goes on without what is late stays in step: each frame is found, key frames lack nothing.
 #[test]
 fn what_is_passed_over_is_counted() {

@@ -14,17 +14,17 @@ use tempfile::TempDir;
 use crate::support::*;
 
 /// A relay on loopback, and a folder for all that is written.
-struct Relay {
-    process: Running,
+pub(crate) struct Relay {
+    pub(crate) process: Running,
     folder: TempDir,
-    address: String,
-    pin: String,
+    pub(crate) address: String,
+    pub(crate) pin: String,
 }
 
-const KEY: &str = "a-key";
+pub(crate) const KEY: &str = "a-key";
 
 impl Relay {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // A port of its own choice: only then has the relay, restarted, the key of its stateless resets.
         let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -48,24 +48,24 @@ impl Relay {
     }
 
     /// A publisher or a player over two links of loopback.
-    fn client(&self, verb: &str, key: &str, arguments: &[&str]) -> Command {
+    pub(crate) fn client(&self, verb: &str, key: &str, arguments: &[&str]) -> Command {
         let mut command = hawser(["live", verb, &self.address, "--pin", &self.pin, "--key", key, "--json"]);
         command.args(["--path", "127.0.0.1", "--path", "127.0.0.2"]).args(arguments);
         command
     }
 
-    fn start_client(&self, verb: &str, arguments: &[&str]) -> Running {
+    pub(crate) fn start_client(&self, verb: &str, arguments: &[&str]) -> Running {
         let mut command = self.client(verb, KEY, arguments);
         Running(command.args(["-q"]).stdout(Stdio::piped()).spawn().unwrap())
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.folder.path().join(name).display().to_string()
     }
 }
 
 /// Video and audio that nobody decodes: a key frame per second, noise for bodies.
-fn clip(seconds: u32) -> Vec<Tag> {
+pub(crate) fn clip(seconds: u32) -> Vec<Tag> {
     let noise = noise(40_000);
     let tag = |kind, timestamp, head: &[u8], body: &[u8]| Tag {
         kind,
@@ -86,21 +86,21 @@ fn clip(seconds: u32) -> Vec<Tag> {
     tags
 }
 
-fn write_clip(path: &str, tags: &[Tag]) {
+pub(crate) fn write_clip(path: &str, tags: &[Tag]) {
     let mut writer = FlvWriter::default();
     let mut bytes = file_header(true).to_vec();
     tags.iter().for_each(|tag| bytes.extend_from_slice(&writer.write(tag)));
     std::fs::write(path, bytes).unwrap();
 }
 
-fn read_clip(path: &str) -> Vec<Tag> {
+pub(crate) fn read_clip(path: &str) -> Vec<Tag> {
     let mut reader = FlvReader::default();
     reader.push(&std::fs::read(path).unwrap());
     std::iter::from_fn(|| reader.next_tag().unwrap()).collect()
 }
 
 /// The tags that need no header to be compared: what is shown and heard.
-fn shown(tags: &[Tag]) -> Vec<(u32, bytes::Bytes)> {
+pub(crate) fn shown(tags: &[Tag]) -> Vec<(u32, bytes::Bytes)> {
     tags.iter().filter(|tag| !tag.role().is_header()).map(|tag| (tag.timestamp, tag.data.clone())).collect()
 }
 
@@ -297,7 +297,7 @@ fn http_players_are_served_and_others_refused() {
 }
 
 /// Whether ffmpeg and ffprobe are there.
-fn has_ffmpeg() -> bool {
+pub(crate) fn has_ffmpeg() -> bool {
     let has = |name: &str| Command::new(name).arg("-version").stdout(Stdio::null()).status().is_ok();
     let is_there = has("ffmpeg") && has("ffprobe");
     if !is_there {
@@ -365,7 +365,7 @@ fn what_ffmpeg_publishes_is_decoded_as_it_was_encoded() {
 }
 
 /// A process that says in its first line of JSON where it listens.
-fn start_listening(mut command: Command, field: &str) -> (Running, String) {
+pub(crate) fn start_listening(mut command: Command, field: &str) -> (Running, String) {
     command.stdin(Stdio::null()).arg("-q");
     let (process, hello) = spawn_and_read_line(command);
     let hello: Value = serde_json::from_str(&hello).unwrap();
@@ -407,7 +407,7 @@ fn transport_stream_to(url: &str, seconds: &str) -> Command {
 }
 
 /// What ffprobe finds in three seconds: codecs, and what it complains of.
-fn probed(input: &str) -> (Vec<String>, String) {
+pub(crate) fn probed(input: &str) -> (Vec<String>, String) {
     let mut command = Command::new("timeout");
     command.args(["20", "ffprobe", "-v", "warning", "-read_intervals", "%+3", "-count_packets"]);
     command.args(["-show_entries", "stream=codec_name", "-of", "csv=p=0", "-i", input]);

@@ -18,6 +18,8 @@ mod http;
 mod interop;
 mod kept_files;
 mod live;
+mod live_keys;
+mod live_tls;
 mod many_files;
 mod matrix;
 mod measure;

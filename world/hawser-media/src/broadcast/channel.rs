@@ -231,7 +231,7 @@ impl Channel {
 
     /// The next unit for a subscriber, if one waits. Its age has what it waited here.
     pub fn next(&mut self, now: Time, id: SubscriberId) -> Option<Unit> {
-        let mut unit = self.subscribers.get_mut(&id)?.pop()?;
+        let mut unit = self.subscribers.get_mut(&id)?.pop(now)?;
         (unit.age, unit.came_at) = (unit.age_at(now), now);
         Some(unit)
     }

@@ -1,9 +1,14 @@
 //! What waits for one subscriber.
 
 use std::collections::VecDeque;
+use std::time::Duration;
+
+use hawser_policy::Time;
 
 use super::Unit;
 use crate::flv::Role;
+use crate::video::FrameKind;
+use crate::{LeftOut, Tail, Verdict};
 
 /// How much may wait for a subscriber before tags are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +17,8 @@ pub struct Limits {
     pub bytes: usize,
     /// Milliseconds from the first to the last tag, by their timestamps.
     pub span: u32,
+    /// How long a frame may wait before the end of its group of pictures is left out; `None`: nothing is.
+    pub lag: Option<Duration>,
 }
 
 /// What became of the tags for a subscriber.
@@ -41,13 +48,16 @@ pub(super) struct Queue {
     waits_for_key: bool,
     /// Whether it waits because something was skipped: a subscriber who is new misses nothing.
     is_skipping: bool,
+    /// What leaves frames out before the queue is full.
+    tail: Option<Tail>,
     counts: QueueCounts,
 }
 
 impl Queue {
     pub(super) fn new(limits: Limits, waits_for_key: bool) -> Self {
         let counts = QueueCounts::default();
-        Queue { limits, units: VecDeque::new(), bytes: 0, waits_for_key, is_skipping: false, counts }
+        let tail = limits.lag.map(|lag| Tail::new(LeftOut::Groups, lag));
+        Queue { limits, units: VecDeque::new(), bytes: 0, waits_for_key, is_skipping: false, tail, counts }
     }
 
     pub(super) fn push(&mut self, unit: Unit) {
@@ -56,6 +66,11 @@ impl Queue {
                 self.note_skipped(&unit);
             }
             return;
+        }
+        match self.judge(&unit) {
+            Verdict::LeaveOut => return self.note_skipped(&unit),
+            Verdict::TakeInPlaceOf(bytes) => self.leave_out_newest(bytes),
+            Verdict::Take => {}
         }
         if unit.is_alone {
             self.is_skipping = false;
@@ -70,10 +85,42 @@ impl Queue {
         }
     }
 
-    pub(super) fn pop(&mut self) -> Option<Unit> {
+    /// The next unit, which leaves at this time.
+    pub(super) fn pop(&mut self, now: Time) -> Option<Unit> {
         let unit = self.units.pop_front()?;
         self.bytes -= unit.size();
+        if let Some(tail) = &mut self.tail {
+            tail.on_sent(now, unit.size() as u64, self.bytes as u64);
+        }
         Some(unit)
+    }
+
+    /// What is to be done with a unit that comes: with a frame of the picture, that is.
+    fn judge(&mut self, unit: &Unit) -> Verdict {
+        let kind = match unit.role {
+            Role::KeyFrame => FrameKind::Key,
+            Role::DeltaFrame => FrameKind::Delta,
+            _ => return Verdict::Take,
+        };
+        let waiting = self.bytes as u64;
+        self.tail.as_mut().map_or(Verdict::Take, |tail| tail.judge(kind, unit.size() as u64, waiting))
+    }
+
+    /// Leaves out the newest frames that wait, until they were so many bytes; sound stays, and what lies before a key frame.
+    fn leave_out_newest(&mut self, bytes: u64) {
+        let (mut freed, mut at) = (0, self.units.len());
+        while freed < bytes && at > 0 {
+            at -= 1;
+            match self.units[at].role {
+                Role::KeyFrame => return,
+                Role::DeltaFrame => {}
+                _ => continue,
+            }
+            let Some(unit) = self.units.remove(at) else { return };
+            freed += unit.size() as u64;
+            self.bytes -= unit.size();
+            self.note_skipped(&unit);
+        }
     }
 
     /// The oldest that waits and is no header, which may be as old as the source.

@@ -8,7 +8,7 @@ use super::wire::{Delivery, Found, PREFACE, UnitReader, WireError, end, parts};
 use super::*;
 use crate::flv::TagKind;
 
-const LIMITS: Limits = Limits { bytes: 100_000, span: 4_000 };
+const LIMITS: Limits = Limits { bytes: 100_000, span: 4_000, lag: None };
 
 fn at(milliseconds: u32) -> Time {
     Time::from_millis(milliseconds.into())
@@ -207,7 +207,7 @@ proptest! {
         gaps in prop::collection::vec((0..50usize, 0.0..1.0f64, 0.0..1.0f64), 0..12),
         most in 1..3_000usize,
     ) {
-        let mut channel = Channel::new(Limits { bytes: 1 << 20, span: 60_000 }, 7);
+        let mut channel = Channel::new(Limits { bytes: 1 << 20, span: 60_000, lag: None }, 7);
         let id = channel.subscribe();
         let mut stream = PREFACE.to_vec();
         let (mut sent, mut lost) = (Vec::new(), vec![false; PREFACE.len()]);
@@ -472,5 +472,35 @@ fn delays_are_told_without_a_common_clock() {
     for second in 1..100 {
         let found = delay(1_000 * second, 5 * (second % 2));
         assert!(found <= Duration::from_millis(20 + 5 + 11), "second {second}: {found:?}");
+    }
+}
+
+/// A subscriber to whom 20 kB/s go, where the video has some 50: what waits for longer than a second is left out at the end of groups.
+#[test]
+fn ends_of_groups_are_left_out_for_who_lags() {
+    let limits = Limits { lag: Some(Duration::from_secs(1)), ..LIMITS };
+    let (mut channel, tags) = (Channel::new(limits, 7), clip(20, 1_500));
+    let id = channel.subscribe();
+    let (mut got, mut free_at) = (Vec::new(), 0);
+    for tag in &tags {
+        channel.push_tag(at(tag.timestamp), tag.clone());
+        while free_at <= tag.timestamp
+            && let Some(unit) = channel.next(at(tag.timestamp), id)
+        {
+            free_at = tag.timestamp.max(free_at) + u32::try_from(unit.size()).unwrap() / 20;
+            got.push(unit);
+        }
+    }
+    assert!(channel.queue_counts(id).skipped > 100, "{:?}", channel.queue_counts(id));
+    // All key frames but those that still wait, all sound before the last unit, and within each group no hole.
+    let keys = got.iter().filter(|unit| unit.role == Role::KeyFrame).count();
+    assert!(keys >= 18, "{keys}");
+    let mut group: Option<u32> = None;
+    for unit in got.iter().filter(|unit| unit.role.is_frame()) {
+        let index = unit.tag.timestamp / 40;
+        if unit.role == Role::DeltaFrame {
+            assert_eq!(group, Some(index - 1), "a hole before {index}");
+        }
+        group = Some(index);
     }
 }

@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hawser_policy::{FrameInfo, Reliability, SegmentKind, StreamId, Time};
 
-use crate::framing::{self, Header};
+use crate::framing::{self, HEADER_LENGTH, Header};
+use crate::tail::{LeftOut, Tail, Verdict};
 use crate::video::{FrameKind, VideoFrame};
 use crate::{Application, Measure, Transport};
 
@@ -43,6 +45,9 @@ pub struct Publisher {
     largest_backlog: u64,
     written: u64,
     finished: bool,
+    /// What is left out; `None`: nothing.
+    tail: Option<Tail>,
+    left_out: u64,
 }
 
 /// What is written at one go: a preface, a header, or a body.
@@ -102,7 +107,16 @@ impl Publisher {
             largest_backlog: 0,
             written: 0,
             finished: false,
+            tail: None,
+            left_out: 0,
         }
+    }
+
+    /// Leaves out frames that would wait for longer than `lag`.
+    #[must_use]
+    pub fn leaving_out(mut self, what: LeftOut, lag: Duration) -> Self {
+        self.tail = Some(Tail::new(what, lag));
+        self
     }
 
     fn push(&mut self, info: FrameInfo, bytes: PartBytes) {
@@ -113,6 +127,16 @@ impl Publisher {
     }
 
     fn push_frame(&mut self, now: Time, frame: VideoFrame) {
+        let verdict =
+            self.tail.as_mut().map(|tail| tail.judge(frame.kind, frame.size.into(), self.backlog_bytes));
+        match verdict {
+            Some(Verdict::LeaveOut) => {
+                self.left_out += 1;
+                return;
+            }
+            Some(Verdict::TakeInPlaceOf(bytes)) => self.leave_out_newest(bytes),
+            Some(Verdict::Take) | None => {}
+        }
         let id = u64::from(frame.number);
         let header = Header { number: frame.number, kind: frame.kind, size: frame.size, written_at: now };
         self.push(reliable(HEADER_ID | id), PartBytes::Given(Bytes::copy_from_slice(&header.encode())));
@@ -129,12 +153,41 @@ impl Publisher {
         self.push(info, PartBytes::Body { frame: frame.number, offset: 0, length });
     }
 
+    /// Leaves out the newest frames that wait, until they were so many bytes; none that has begun, and none before a key frame.
+    fn leave_out_newest(&mut self, bytes: u64) {
+        let mut freed = 0;
+        while freed < bytes {
+            let [.., header, body] = self.backlog.make_contiguous() else { break };
+            let has_begun = header.info.id & HEADER_ID == 0 || header.left() < HEADER_LENGTH as u64;
+            if has_begun || body.info.kind != SegmentKind::DeltaFrame {
+                break;
+            }
+            freed += header.left() + body.left();
+            self.backlog.truncate(self.backlog.len() - 2);
+            self.left_out += 1;
+        }
+        self.backlog_bytes -= freed;
+    }
+
     /// Writes what the stream takes.
-    fn write(&mut self, transport: &mut dyn Transport) {
+    fn write(&mut self, now: Time, transport: &mut dyn Transport) {
         if self.stream.is_none() {
             self.stream = transport.open_stream();
         }
         let Some(stream) = self.stream else { return };
+        let before = self.written;
+        self.write_backlog(stream, transport);
+        if let Some(tail) = &mut self.tail {
+            tail.on_sent(now, self.written - before, self.backlog_bytes);
+        }
+        let is_all = self.made == self.frames.len() && self.backlog.is_empty();
+        if is_all && !self.finished {
+            self.finished = true;
+            transport.finish(stream);
+        }
+    }
+
+    fn write_backlog(&mut self, stream: StreamId, transport: &mut dyn Transport) {
         while let Some(part) = self.backlog.front_mut() {
             // An empty body is never written: there is nothing to wait for.
             while part.left() > 0 {
@@ -148,10 +201,6 @@ impl Publisher {
             }
             self.backlog.pop_front();
         }
-        if self.made == self.frames.len() && !self.finished {
-            self.finished = true;
-            transport.finish(stream);
-        }
     }
 }
 
@@ -163,8 +212,8 @@ impl Application for Publisher {
         self.on_timeout(now, transport);
     }
 
-    fn on_writable(&mut self, _: Time, transport: &mut dyn Transport) {
-        self.write(transport);
+    fn on_writable(&mut self, now: Time, transport: &mut dyn Transport) {
+        self.write(now, transport);
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -176,7 +225,7 @@ impl Application for Publisher {
             self.push_frame(now, self.frames[self.made]);
             self.made += 1;
         }
-        self.write(transport);
+        self.write(now, transport);
     }
 
     fn is_done(&self) -> bool {
@@ -186,6 +235,7 @@ impl Application for Publisher {
     fn measures(&self, _: Time) -> Vec<Measure> {
         vec![
             Measure::new("frames_made", self.made as f64, "frames"),
+            Measure::new("frames_not_sent", self.left_out as f64, "frames"),
             Measure::new("bytes_written", self.written as f64, "bytes"),
             Measure::new("largest_backlog", self.largest_backlog as f64, "bytes"),
         ]

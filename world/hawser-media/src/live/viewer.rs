@@ -30,6 +30,8 @@ pub struct Viewer {
     /// Of what is read at present: bytes that came, and that did not.
     received: u64,
     lacking: u64,
+    /// Number of the frame that follows, if none is left out.
+    next_number: Option<u32>,
     /// Bytes of the stream that were read or passed.
     position: u64,
     /// What is missing, and since when something behind it is there.
@@ -73,6 +75,8 @@ struct Log {
     /// Bytes that waited out of order, every [`SAMPLE_INTERVAL`].
     waiting: Vec<f64>,
     late: u64,
+    /// Frames that the publisher left out.
+    left_out: u64,
     lacking_bytes: u64,
     delays: Duration,
     longest_delay: Duration,
@@ -96,6 +100,7 @@ impl Viewer {
             reading: Reading::Preface { bytes: [0; PREFACE_LENGTH], filled: 0 },
             received: 0,
             lacking: 0,
+            next_number: None,
             position: 0,
             holes: Vec::new(),
             patience_ends: None,
@@ -173,6 +178,13 @@ impl Viewer {
             self.reading = Reading::Ended;
             return;
         };
+        let expected = self.next_number.replace(header.number.wrapping_add(1));
+        let left_out = expected.map_or(0, |expected| header.number.saturating_sub(expected));
+        self.log.left_out += u64::from(left_out);
+        if self.player.playback().started_at.is_some() {
+            self.player.on_left_out(left_out);
+            self.quality.on_left_out(left_out.into());
+        }
         (self.received, self.lacking) = (0, 0);
         self.reading = Reading::Body(header);
         self.end_body_if_done(now, transport);
@@ -211,7 +223,7 @@ impl Viewer {
     fn unheard(&self, now: Time) -> u64 {
         let Some(first) = self.log.first_written_at.filter(|_| !self.is_done()) else { return 0 };
         let due = now.since(first + self.deadline).as_nanos() / self.period.as_nanos().max(1);
-        u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(self.log.frames)
+        u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(self.log.frames + self.log.left_out)
     }
 
     /// Notes what is missing, and until when it is waited for where the reader is.
@@ -342,6 +354,7 @@ impl Application for Viewer {
             Measure::new("frames_complete", log.complete as f64, "frames"),
             Measure::new("frames_damaged", log.damaged as f64, "frames"),
             Measure::new("frames_late", log.late as f64, "frames"),
+            Measure::new("frames_left_out", log.left_out as f64, "frames"),
             Measure::new("frames_unheard", self.unheard(now) as f64, "frames"),
             Measure::new("frames_shown", playback.shown as f64, "frames"),
             Measure::new("key_frames_damaged", log.keys_damaged as f64, "frames"),
