@@ -64,27 +64,22 @@ fn is_local(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hawser::{Network, policy::LinkKind};
+    use hawser::Network;
 
     fn interface(name: &str, address: &str, leads_on: bool) -> Interface {
         let address: IpAddr = address.parse().unwrap();
-        Interface {
-            index: 1,
-            name: name.to_owned(),
-            kind: LinkKind::Unknown,
-            is_loopback: false,
-            is_internal: false,
-            addresses: vec![address],
-            networks: vec![Network { address, prefix: 24 }],
-            leads_on: (leads_on, leads_on),
-        }
+        let mut interface = Interface::new(1, name, vec![address]);
+        interface.networks = vec![Network { address, prefix: 24 }];
+        interface.leads_on = (leads_on, leads_on);
+        interface
     }
 
     #[test]
     fn link_without_a_route_is_left_out_where_another_has_one() {
         let with = interface("wlan0", "192.0.2.7", true);
         let without = interface("wwan0", "198.51.100.7", false);
-        let bridge = Interface { is_internal: true, ..interface("br0", "10.0.0.1", false) };
+        let mut bridge = interface("br0", "10.0.0.1", false);
+        bridge.is_internal = true;
         let all = [with.clone(), without.clone(), bridge];
         let names = |all: &[Interface], remote: &str| -> Vec<String> {
             left_out(all, remote.parse().unwrap()).into_iter().map(str::to_owned).collect()

@@ -67,7 +67,9 @@ mod tests {
             model.on_frame(FrameKind::Key, 0.0);
         }
         left_out.on_left_out(2);
-        (0..2).for_each(|_| drop(missing.on_frame(FrameKind::Delta, 1.0)));
+        for _ in 0..2 {
+            missing.on_frame(FrameKind::Delta, 1.0);
+        }
         assert!((left_out.average(0.0) - missing.average(0.0)).abs() < 1e-12);
         // What builds on them is no better.
         assert!((left_out.on_frame(FrameKind::Delta, 0.0) - (INTACT - LOSS)).abs() < 1e-12);
