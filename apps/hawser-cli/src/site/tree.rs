@@ -20,6 +20,9 @@ use hawser_command::percent;
 /// How names of unfinished uploads begin. They are neither listed nor served.
 pub(super) const TEMPORARY_PREFIX: &str = ".hawser-upload-";
 
+/// The open files of this process, by number.
+const DESCRIPTORS: &str = "/proc/self/fd";
+
 /// A path below the folder: only plain names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Location {
@@ -131,6 +134,10 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
+        // What was found is opened by its descriptor, which only /proc can do ([`reopen`]): without it each request would be told 404.
+        if !Path::new(DESCRIPTORS).exists() {
+            return Err(io::Error::other("there is no /proc here, which files are opened by: mount -t proc proc /proc"));
+        }
         let path = folder.canonicalize()?;
         let root = open(&path, OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
         Ok(Tree { root, path })
@@ -186,7 +193,7 @@ impl Tree {
 
 /// Opens for reading what an `O_PATH` descriptor stands for.
 fn reopen(found: &File) -> io::Result<File> {
-    let path = format!("/proc/self/fd/{}", found.as_raw_fd());
+    let path = format!("{DESCRIPTORS}/{}", found.as_raw_fd());
     let descriptor =
         open(path.as_str(), OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK, Mode::empty())?;
     Ok(descriptor.into())
@@ -201,7 +208,7 @@ pub(super) fn create_in(folder: &File, name: &OsStr, mode: Mode) -> io::Result<F
 
 /// The names in an open folder.
 pub(super) fn read_folder(folder: &File) -> io::Result<std::fs::ReadDir> {
-    std::fs::read_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+    std::fs::read_dir(format!("{DESCRIPTORS}/{}", folder.as_raw_fd()))
 }
 
 #[cfg(test)]
