@@ -136,7 +136,9 @@ impl Tree {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         // What was found is opened by its descriptor, which only /proc can do ([`reopen`]): without it each request would be told 404.
         if !Path::new(DESCRIPTORS).exists() {
-            return Err(io::Error::other("there is no /proc here, which files are opened by: mount -t proc proc /proc"));
+            return Err(io::Error::other(
+                "there is no /proc here, which files are opened by: mount -t proc proc /proc",
+            ));
         }
         let path = folder.canonicalize()?;
         let root = open(&path, OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
