@@ -2,7 +2,7 @@
 
 use hawser_policy::{
     Assignment, Commands, Decision, PathId, PathMask, Registry, Scheduler, SchedulerInit, Selection,
-    SendView, Side, Tag, Time,
+    SendView, Side, Time,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
