@@ -56,7 +56,7 @@ book: build ## docs/ as pages to read and search, with a reference of all comman
 python: ## the package `hawser` for Python, its tests and types (docs/python.md); PYTHON=python3, 3.11 or later with headers
 	@scripts/test-python
 
-learn: ## train a packet scheduler with stable-baselines3 and RLlib, judge it on held-out seeds (docs/python-learning.md); 6 GB of libraries
+learn: ## train schedulers of packets and of frames with stable-baselines3 and RLlib, judge them on held-out seeds (docs/python-learning.md); 6 GB of libraries
 	@scripts/learn $(LEARN)
 
 ffi: ## the C ABI: header by cbindgen, example in C by gcc and clang, under valgrind and AddressSanitizer (docs/c.md); seconds, once built

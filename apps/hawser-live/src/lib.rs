@@ -103,6 +103,9 @@ pub enum Live {
     Play(Play),
 }
 
+/// Sources of a publisher that have no certificate.
+const NOT_RTMPS: [&str; 4] = ["rtmp", "srt", "udp", "input"];
+
 /// Arguments of `hawser live publish`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -116,14 +119,15 @@ pub struct Publish {
     key: Option<String>,
     #[command(flatten)]
     source: SourceOptions,
+    // What conflicts with --rtmps is named, since clap then asks for it no longer.
     /// Certificate chain (PEM) that encoders see with --rtmps
-    #[arg(long, value_name = "FILE", requires = "key_file", requires = "rtmps")]
+    #[arg(long, value_name = "FILE", requires = "key_file", requires = "rtmps", conflicts_with_all = NOT_RTMPS)]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     key_file: Option<PathBuf>,
     /// Folder that keeps the own certificate of --rtmps
-    #[arg(long, value_name = "DIR", conflicts_with = "cert", requires = "rtmps")]
+    #[arg(long, value_name = "DIR", conflicts_with = "cert", requires = "rtmps", conflicts_with_all = NOT_RTMPS)]
     state: Option<PathBuf>,
     /// End when the encoder is done, instead of waiting for the next one
     #[arg(long)]

@@ -117,7 +117,7 @@ fn what_is_wrong_is_said() {
     let stage = TempDir::new().unwrap();
     for which in ["verify 4d-map --item 6", "prelearn models"] {
         let arguments = format!("lab {which} --scenarios nowhere");
-        let words = run_failing(hawser(arguments.split(' ')), 78);
+        let words = run_failing(hawser(arguments.split(' ')), 26);
         assert!(words.contains("no folder nowhere: say with --scenarios"), "{words}");
     }
     let words = run_failing(hawser(["lab", "verify", "nothing"]), 2);

@@ -3,7 +3,9 @@ for _ in $(seq 200); do [ -s served.json ] && break; sleep 0.05; done
 h3pin=$(sed 's/.*"pin":"\([^"]*\)".*/\1/' served.json)
 same() { cmp -s www/file "$1" || fail "$2"; }
 programs() {
-    ping -c 5 -i 0.2 -W 2 198.51.100.2 >pinged || fail "$1: ping: $(cat pinged)"
+    if command -v ping >/dev/null; then
+        ping -c 5 -i 0.2 -W 2 198.51.100.2 >pinged || fail "$1: ping: $(cat pinged)"
+    fi
     # The machine's own resolver, whose file names that of the tunnel.
     [ "$(getent hosts www.far.test)" = '198.51.100.2    www.far.test' ] || fail "$1: a look-up: $(getent hosts www.far.test)"
     curl -sS --max-time 30 -o got http://www.far.test:8000/file || fail "$1: curl"; same got "$1: what curl brought"
