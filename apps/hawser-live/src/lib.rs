@@ -379,7 +379,7 @@ mod tests {
             assert_eq!(reads(text).err(), None, "{text}");
         }
         for (text, words) in [
-            ("publish h --rtmp 127.0.0.1:0 --state s", "--rtmps"),
+            ("publish h --rtmp 127.0.0.1:0 --state s", "cannot be used with"),
             ("publish h --rtmps 127.0.0.1:0 --rtmp 127.0.0.1:0", "cannot be used with"),
             ("publish h --rtmps 127.0.0.1:0 --cert c", "--key-file"),
             ("publish h --srt srt://h?mode=listener", "mode=caller"),
