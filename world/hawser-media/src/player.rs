@@ -69,7 +69,7 @@ impl Player {
     /// So many frames were left out before the next one: the picture before is shown in their turns.
     pub fn on_left_out(&mut self, frames: u32) {
         if let Some(turn) = &mut self.next_at {
-            *turn = *turn + self.period * frames;
+            *turn += self.period * frames;
             self.playback.left_out += u64::from(frames);
         }
     }

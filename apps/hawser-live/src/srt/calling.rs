@@ -46,16 +46,15 @@ impl Calling {
     pub(crate) async fn run(self) {
         let mut said = None;
         loop {
-            let problem = match self.call().await {
-                Ok(()) => None,
-                Err(problem) => Some(problem),
-            };
-            if let Some(problem) = problem.filter(|problem| said.as_ref() != Some(problem)) {
-                let address = &self.target.address;
-                self.output.remark(format_args!("hawser: SRT to {address}: {problem}; trying again"));
-                said = Some(problem);
-            } else {
-                said = None;
+            match self.call().await.err() {
+                Some(problem) if said.as_ref() != Some(&problem) => {
+                    let address = &self.target.address;
+                    self.output.remark(format_args!("hawser: SRT to {address}: {problem}; trying again"));
+                    said = Some(problem);
+                }
+                // Once is enough.
+                Some(_) => {}
+                None => said = None,
             }
             tokio::time::sleep(PAUSE).await;
         }
