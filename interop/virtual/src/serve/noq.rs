@@ -208,18 +208,17 @@ fn stream_id(index: u64) -> StreamId {
 
 /// noq counts no acknowledgements: what was not lost was acknowledged, or still is on its way.
 fn counted(stats: &noq_proto::PathStats) -> PathStats {
-    PathStats {
-        datagrams_sent: stats.udp_tx.datagrams,
-        bytes_sent: stats.udp_tx.bytes,
-        datagrams_received: stats.udp_rx.datagrams,
-        bytes_received: stats.udp_rx.bytes,
-        packets_acked: stats.sent_packets.saturating_sub(stats.lost_packets),
-        bytes_acked: stats.sent_bytes.saturating_sub(stats.lost_bytes),
-        packets_lost: stats.lost_packets,
-        bytes_lost: stats.lost_bytes,
-        congestion_window: stats.cwnd,
-        smoothed_rtt: stats.rtt,
-        mtu: stats.current_mtu,
-        ..PathStats::default()
-    }
+    let mut counted = PathStats::default();
+    counted.datagrams_sent = stats.udp_tx.datagrams;
+    counted.bytes_sent = stats.udp_tx.bytes;
+    counted.datagrams_received = stats.udp_rx.datagrams;
+    counted.bytes_received = stats.udp_rx.bytes;
+    counted.packets_acked = stats.sent_packets.saturating_sub(stats.lost_packets);
+    counted.bytes_acked = stats.sent_bytes.saturating_sub(stats.lost_bytes);
+    counted.packets_lost = stats.lost_packets;
+    counted.bytes_lost = stats.lost_bytes;
+    counted.congestion_window = stats.cwnd;
+    counted.smoothed_rtt = stats.rtt;
+    counted.mtu = stats.current_mtu;
+    counted
 }

@@ -192,19 +192,18 @@ fn stream_id(index: u64) -> StreamId {
 /// quinn counts no acknowledgements: what was not lost was acknowledged, or still is on its way.
 fn counted(stats: &quinn_proto::ConnectionStats) -> PathStats {
     let path = stats.path;
-    PathStats {
-        datagrams_sent: stats.udp_tx.datagrams,
-        bytes_sent: stats.udp_tx.bytes,
-        datagrams_received: stats.udp_rx.datagrams,
-        bytes_received: stats.udp_rx.bytes,
-        packets_acked: path.sent_packets.saturating_sub(path.lost_packets),
-        bytes_acked: stats.udp_tx.bytes.saturating_sub(path.lost_bytes),
-        packets_lost: path.lost_packets,
-        bytes_lost: path.lost_bytes,
-        congestion_window: path.cwnd,
-        smoothed_rtt: path.rtt,
-        min_rtt: path.min_rtt,
-        mtu: path.current_mtu,
-        ..PathStats::default()
-    }
+    let mut counted = PathStats::default();
+    counted.datagrams_sent = stats.udp_tx.datagrams;
+    counted.bytes_sent = stats.udp_tx.bytes;
+    counted.datagrams_received = stats.udp_rx.datagrams;
+    counted.bytes_received = stats.udp_rx.bytes;
+    counted.packets_acked = path.sent_packets.saturating_sub(path.lost_packets);
+    counted.bytes_acked = stats.udp_tx.bytes.saturating_sub(path.lost_bytes);
+    counted.packets_lost = path.lost_packets;
+    counted.bytes_lost = path.lost_bytes;
+    counted.congestion_window = path.cwnd;
+    counted.smoothed_rtt = path.rtt;
+    counted.min_rtt = path.min_rtt;
+    counted.mtu = path.current_mtu;
+    counted
 }
