@@ -26,7 +26,7 @@ demo: setup ## a drive through town: one file over WiFi, LTE and a LEO dish, alo
 
 test: setup lint unit fuzz-replay interop-fast ## set-up, lints and all tests
 
-lint: ## formatting, lints, no circles of imports, portable mathematics, words, links, requirements, dependencies, packages, interface, oldest Rust
+lint: ## formatting, lints, no circles of imports, portable mathematics, words, links, requirements, dependencies, packages, interface, oldest Rust, features
 	$(CARGO) fmt --all --check
 	@scripts/import-circles
 	@scripts/portable-math
@@ -40,6 +40,7 @@ lint: ## formatting, lints, no circles of imports, portable mathematics, words, 
 	@scripts/packages
 	@scripts/api
 	@scripts/msrv
+	@scripts/features
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@# A workspace of its own (python/Cargo.toml). Neither Python nor its headers are needed for this.
 	cd python && $(CARGO) fmt --check && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 $(CARGO) clippy --locked --lib -- -D warnings

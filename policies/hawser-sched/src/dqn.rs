@@ -75,6 +75,7 @@ impl DqnScheduler {
     }
 
     /// Adds it with the model that comes with this crate.
+    #[cfg(feature = "learned")]
     pub fn register(registry: &mut Registry) {
         Self::register_with(registry, DqnModel::shipped(), None);
     }

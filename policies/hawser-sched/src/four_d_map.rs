@@ -101,6 +101,7 @@ impl FourDMap {
 
     /// Adds the set with the model that comes with this crate. It takes its controllers and acknowledgements from the registry
     /// as it is now, if that has them.
+    #[cfg(feature = "learned")]
     pub fn register(registry: &mut Registry) {
         Self::register_with(registry, FourDMapModel::shipped(), None);
     }

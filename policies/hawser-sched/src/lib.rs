@@ -33,8 +33,11 @@
 //! [`Mmquic`] is a policy set: `mams`, and a receiver that reports what its links will carry. [`FourDMap`] is one for live
 //! streams: frames are duplicated, discarded or not retransmitted, as a learner finds best. [`QcMab`] is one for layered video on
 //! the move: the receiver learns where to attach its links, and which paths to protect. [`Leap`] is one that it is compared with:
-//! rates by a cautious forecast of each path, and a code across paths. [`Ride`] is one for tiles of 360-degree video: a trained
+//! rates by a cautious forecast of each path, and a code across paths. `Ride` is one for tiles of 360-degree video: a trained
 //! agent chooses a path for each, or skips it. [`Sedpf`] is the scheduler of that name with its code over all paths.
+//!
+//! `dqn`, [`FourDMap`] and `Ride` come with what they learned, and are there with the feature `learned` (default) only. Without it
+//! [`FourDMap::register_with`] and [`DqnScheduler::register_with`] take models of your own.
 //!
 //! `docs/schedulers.md` has a row for each, with parameters and sources.
 //!
@@ -70,6 +73,7 @@ mod placement;
 mod qc_mab;
 mod raven;
 mod redundant;
+#[cfg(feature = "learned")]
 mod ride;
 mod round_robin;
 mod sedpf;
@@ -123,6 +127,7 @@ pub use qc_mab::{
 };
 pub use raven::{Raven, RavenParameters};
 pub use redundant::Redundant;
+#[cfg(feature = "learned")]
 pub use ride::{Ride, RideCounts, RideScheduler};
 pub use round_robin::RoundRobin;
 pub use sedpf::{Sedpf, SedpfParameters, SedpfProtection, SedpfScheduler, sedpf_source_symbols};
@@ -155,16 +160,19 @@ pub fn register(registry: &mut Registry) {
 /// Adds the policy sets of this crate. They take controllers and acknowledgements from the registry, so those come first; a set
 /// that does not find its parts is left out.
 pub fn register_sets(registry: &mut Registry) {
+    #[cfg(feature = "learned")]
     FourDMap::register(registry);
     Leap::register(registry);
     Mmquic::register(registry);
     QcMab::register(registry);
+    #[cfg(feature = "learned")]
     Ride::register(registry);
     Sedpf::register(registry);
 }
 
 /// Those that may wait for the fast path.
 fn register_waiting(registry: &mut Registry) {
+    #[cfg(feature = "learned")]
     DqnScheduler::register(registry);
     registry.add_scheduler_with(Blest::info(), |_, parameters| Box::new(Blest::read(parameters)));
     registry

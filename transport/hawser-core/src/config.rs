@@ -9,6 +9,7 @@ use hawser_policy::{
 };
 use hawser_wire::Version;
 
+#[cfg(feature = "qlog")]
 use crate::connection::qlog::QlogFactory;
 use crate::crypto;
 use crate::quic_lb::QuicLbServer;
@@ -94,6 +95,7 @@ pub struct TransportConfig {
     /// Emit greased bits and parameters (RFC 9287, RFC 9000 section 18.1).
     pub grease: bool,
     /// Where each connection's qlog trace goes, from its first packet on; `None`: no traces.
+    #[cfg(feature = "qlog")]
     pub qlog: Option<QlogFactory>,
 }
 
@@ -140,6 +142,7 @@ impl TransportConfig {
             features: FeatureSet::NONE,
             key_update_after: None,
             grease: true,
+            #[cfg(feature = "qlog")]
             qlog: None,
         }
     }

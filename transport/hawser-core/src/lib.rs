@@ -117,9 +117,10 @@ pub use connection::streams::{
     Chunk, ClosedStream, FrameError, ReadError, ReadOutcome, ResetAtError, StreamEvent, WriteError,
 };
 pub use connection::{
-    Connection, EarlyData, Event, FirstSend, LinkTrafficMeter, PathError, QlogConnection, QlogFactory,
-    SetControllerError,
+    Connection, EarlyData, Event, FirstSend, LinkTrafficMeter, PathError, SetControllerError,
 };
+#[cfg(feature = "qlog")]
+pub use connection::{QlogConnection, QlogFactory};
 pub use endpoint::{
     AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, Endpoint, EndpointEvent,
     EndpointGroup, Incoming, RetryError, Routed, StatelessDatagram, Transmit,

@@ -22,7 +22,6 @@ use crate::sessions::SessionsOf;
 use crate::trust::RecordingVerifier;
 use crate::{
     CertificateProblem, Cipher, ConfigError, FullMesh, Identity, PathManagerFactory, PathManagerInit, Trust,
-    qlog,
 };
 
 /// Every policy that comes with Hawser, by name.
@@ -169,16 +168,18 @@ impl ClientConfigBuilder {
 
     /// Where each connection leaves a qlog trace, `<original destination connection id>_<client|server>.sqlog`. Created
     /// if need be. Traces hold addresses and packet headers, no keys and no data. Default: none.
+    #[cfg(feature = "qlog")]
     #[must_use]
     pub fn qlog_directory(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.common.qlog_directory = Some(folder.into());
+        self.common.traces.folder = Some(folder.into());
         self
     }
 
     /// Most bytes of one trace: it ends with the last record that fits. Default: 1 GiB.
+    #[cfg(feature = "qlog")]
     #[must_use]
     pub fn qlog_limit(mut self, bytes: u64) -> Self {
-        self.common.qlog_limit = bytes;
+        self.common.traces.limit = bytes;
         self
     }
 
@@ -434,16 +435,18 @@ impl ServerConfigBuilder {
 
     /// Where each connection leaves a qlog trace, `<original destination connection id>_<client|server>.sqlog`. Created
     /// if need be. Traces hold addresses and packet headers, no keys and no data. Default: none.
+    #[cfg(feature = "qlog")]
     #[must_use]
     pub fn qlog_directory(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.common.qlog_directory = Some(folder.into());
+        self.common.traces.folder = Some(folder.into());
         self
     }
 
     /// Most bytes of one trace: it ends with the last record that fits. Default: 1 GiB.
+    #[cfg(feature = "qlog")]
     #[must_use]
     pub fn qlog_limit(mut self, bytes: u64) -> Self {
-        self.common.qlog_limit = bytes;
+        self.common.traces.limit = bytes;
         self
     }
 
@@ -623,8 +626,8 @@ struct Common {
     alpn: Vec<Vec<u8>>,
     transport: Arc<TransportConfig>,
     key_log: Option<Arc<dyn KeyLog>>,
-    qlog_directory: Option<PathBuf>,
-    qlog_limit: u64,
+    #[cfg(feature = "qlog")]
+    traces: crate::qlog::Traces,
     session_resumption: bool,
     /// `None`: the default.
     provider: Option<Arc<CryptoProvider>>,
@@ -659,11 +662,9 @@ impl Common {
             let transport = Arc::make_mut(&mut transport);
             transport.features = std::mem::take(&mut transport.features).with(FeatureId::SCHEDULER_REQUEST);
         }
-        if let Some(folder) = self.qlog_directory.clone() {
-            if let Err(source) = std::fs::create_dir_all(&folder) {
-                return Err(ConfigError::QlogDirectory { folder, source });
-            }
-            Arc::make_mut(&mut transport).qlog = Some(qlog::in_folder(folder, self.qlog_limit));
+        #[cfg(feature = "qlog")]
+        if let Some(factory) = self.traces.factory()? {
+            Arc::make_mut(&mut transport).qlog = Some(factory);
         }
         Ok(transport)
     }
@@ -679,8 +680,8 @@ impl Default for Common {
             alpn: Vec::new(),
             transport: Arc::new(default_transport()),
             key_log: None,
-            qlog_directory: None,
-            qlog_limit: qlog::DEFAULT_LIMIT,
+            #[cfg(feature = "qlog")]
+            traces: crate::qlog::Traces::default(),
             session_resumption: true,
             provider: None,
             cipher_suites: None,

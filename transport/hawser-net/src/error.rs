@@ -41,6 +41,7 @@ pub enum ConfigError {
         setting: &'static str,
     },
     /// The folder for traces could not be created.
+    #[cfg(feature = "qlog")]
     #[error("cannot create the folder for qlog traces {}: {source}", folder.display())]
     QlogDirectory {
         /// The folder asked for.

@@ -71,6 +71,7 @@ mod link_control;
 mod link_state;
 mod links;
 mod pin;
+#[cfg(feature = "qlog")]
 mod qlog;
 mod receive_buffers;
 mod sessions;

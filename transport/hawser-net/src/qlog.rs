@@ -8,15 +8,38 @@ use std::sync::Arc;
 
 use hawser_core::QlogFactory;
 
+use crate::ConfigError;
+
 /// Traces of one end with the same id. The client chooses the id, so anybody can make a server meet one again.
 const MAX_SAME_ID: u32 = 16;
 
-/// Bytes of one trace, if nothing else is said.
-pub(crate) const DEFAULT_LIMIT: u64 = 1 << 30;
+/// Where the traces of an end go.
+pub(crate) struct Traces {
+    pub(crate) folder: Option<PathBuf>,
+    /// Most bytes of one.
+    pub(crate) limit: u64,
+}
+
+impl Default for Traces {
+    fn default() -> Self {
+        Traces { folder: None, limit: 1 << 30 }
+    }
+}
+
+impl Traces {
+    /// What opens them, if they are wanted; creates the folder.
+    pub(crate) fn factory(&self) -> Result<Option<QlogFactory>, ConfigError> {
+        let Some(folder) = self.folder.clone() else { return Ok(None) };
+        match std::fs::create_dir_all(&folder) {
+            Ok(()) => Ok(Some(in_folder(folder, self.limit))),
+            Err(source) => Err(ConfigError::QlogDirectory { folder, source }),
+        }
+    }
+}
 
 /// Writes each connection's trace, up to so many bytes, to `<original destination connection id>_<client|server>.sqlog` in `folder`, as
 /// draft-ietf-quic-qlog-quic-events-13 section 1.1 suggests: both ends' traces of a connection have the same id.
-pub(crate) fn in_folder(folder: PathBuf, limit: u64) -> QlogFactory {
+fn in_folder(folder: PathBuf, limit: u64) -> QlogFactory {
     Arc::new(move |connection| {
         let end = if connection.side.is_client() { "client" } else { "server" };
         let name = format!("{}_{end}", connection.original_destination);

@@ -45,8 +45,10 @@
 //!
 //! # Features
 //! `ring` (default) or `aws-lc-rs`: the cryptography; for `aws-lc-rs` alone, switch the default off. `native-certs` (default): the authorities of this
-//! machine ([`Trust::System`]). `self-signed` (default): certificates that are made here (`Identity::self_signed`). `h3`: HTTP/3. The command `hawser` is a crate of its own, `hawser-cli`.
+//! machine ([`Trust::System`]). `self-signed` (default): certificates that are made here (`Identity::self_signed`). `qlog` (default): traces of connections.
+//! `learned` (default): policies that come with what training made (`dqn`, `4d-map`, `ride`; the models of `sscc`). `h3`: HTTP/3. The command `hawser` is a crate of its own, `hawser-cli`.
 
+#[cfg(feature = "qlog")]
 pub use hawser_core::{QlogConnection, QlogFactory};
 #[cfg(feature = "h3")]
 pub use hawser_h3 as h3;

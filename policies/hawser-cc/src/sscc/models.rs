@@ -66,12 +66,14 @@ impl std::error::Error for ModelsError {}
 impl Models {
     /// The models that come with this crate, as text; `models/sscc.json` next to them says what they were trained with, and how
     /// good they are. `make train-sscc` makes both.
+    #[cfg(feature = "learned")]
     pub const SHIPPED: &'static str = include_str!("../../models/sscc.models");
 
     /// The models that come with this crate, read once.
     ///
     /// # Panics
     /// Never: a test reads them.
+    #[cfg(feature = "learned")]
     pub fn shipped() -> Arc<Models> {
         static MODELS: OnceLock<Arc<Models>> = OnceLock::new();
         MODELS.get_or_init(|| Arc::new(Models::read(Models::SHIPPED).expect("they are whole"))).clone()

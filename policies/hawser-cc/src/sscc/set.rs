@@ -26,9 +26,13 @@ pub struct SsccParts {
 }
 
 impl SsccParts {
-    /// With the models that come with this crate.
+    /// With the models that come with this crate; without models where its feature `learned` is off.
     pub fn shipped() -> SsccParts {
-        SsccParts { models: Some(Models::shipped()), ..SsccParts::default() }
+        #[cfg(feature = "learned")]
+        let models = Some(Models::shipped());
+        #[cfg(not(feature = "learned"))]
+        let models = None;
+        SsccParts { models, ..SsccParts::default() }
     }
 
     /// Those of the policy set as it is in `registry`; where it is not there, [`shipped`](Self::shipped).

@@ -69,15 +69,18 @@ impl std::error::Error for DqnModelError {}
 
 impl DqnModel {
     /// The model that comes with this crate, as a file. `hawser lab prelearn --dqn` makes it and its manifest.
+    #[cfg(feature = "learned")]
     pub const SHIPPED: &'static [u8] = include_bytes!("../../models/dqn.model");
 
     /// What it was trained with, how that went, and what it earns on links that it had not seen (JSON).
+    #[cfg(feature = "learned")]
     pub const SHIPPED_MANIFEST: &'static str = include_str!("../../models/dqn.json");
 
     /// The model that comes with this crate, read once.
     ///
     /// # Panics
     /// Never: a test reads it.
+    #[cfg(feature = "learned")]
     pub fn shipped() -> Arc<DqnModel> {
         static MODEL: OnceLock<Arc<DqnModel>> = OnceLock::new();
         MODEL.get_or_init(|| Arc::new(DqnModel::read(DqnModel::SHIPPED).expect("it is whole"))).clone()

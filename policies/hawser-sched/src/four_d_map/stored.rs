@@ -66,12 +66,14 @@ impl std::error::Error for FourDMapModelError {}
 impl FourDMapModel {
     /// The model that comes with this crate, as text; `models/4d-map.json` next to it says what it was learned from.
     /// `hawser lab prelearn` makes both.
+    #[cfg(feature = "learned")]
     pub const SHIPPED: &'static str = include_str!("../../models/4d-map.model");
 
     /// The model that comes with this crate, read once.
     ///
     /// # Panics
     /// Never: a test reads it.
+    #[cfg(feature = "learned")]
     pub fn shipped() -> Arc<FourDMapModel> {
         static MODEL: OnceLock<Arc<FourDMapModel>> = OnceLock::new();
         MODEL

@@ -123,6 +123,7 @@ impl Connection {
             endpoint: init.endpoint,
         };
         connection.move_path(now, PathId::ZERO, LifeEvent::Opened);
+        #[cfg(feature = "qlog")]
         connection.open_qlog();
         if connection.side.is_client() {
             match connection.handshake.drive() {

@@ -17,7 +17,7 @@ use super::paths::life_cycle::LifeCycle;
 use super::paths::path::Path;
 use super::plan::Plan;
 use super::recovery::{DeliveryState, PacketKind, SentPacket};
-use super::trace::tracer::TracedPacket;
+use super::trace::packet::TracedPacket;
 use crate::FourTuple;
 use crate::crypto::Level;
 use crate::endpoint::Transmit;

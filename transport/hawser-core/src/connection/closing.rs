@@ -15,7 +15,7 @@ use super::close::{CloseReason, MAX_REASON_LENGTH, local_error};
 use super::packet_room::reserve;
 use super::paths::life_cycle::LifeCycle;
 use super::recovery::PacketKind;
-use super::trace::tracer::TracedPacket;
+use super::trace::packet::TracedPacket;
 use crate::crypto::Level;
 use crate::endpoint::Transmit;
 use crate::{Code, ConnectionError, TransportError};

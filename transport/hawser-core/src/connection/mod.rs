@@ -57,6 +57,7 @@ pub(crate) mod paths;
 mod plan;
 mod policies;
 mod protection;
+#[cfg(feature = "qlog")]
 pub(crate) mod qlog;
 pub(crate) mod range_set;
 mod receive;
@@ -99,6 +100,7 @@ pub use self::api::SetControllerError;
 pub use self::events::Event;
 pub use self::link_traffic::LinkTrafficMeter;
 pub use self::multipath::PathError;
+#[cfg(feature = "qlog")]
 pub use self::qlog::{QlogConnection, QlogFactory};
 pub use self::send_log::FirstSend;
 pub use self::zero_rtt::EarlyData;

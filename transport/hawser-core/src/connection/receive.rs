@@ -12,7 +12,7 @@ use super::Connection;
 use super::arrival::{Arrival, SpaceId};
 use super::handshake::KeyChoice;
 use super::paths::life_cycle::LifeCycle;
-use super::trace::tracer::TracedPacket;
+use super::trace::packet::TracedPacket;
 use crate::endpoint::Datagram;
 use crate::{ConnectionError, TransportError};
 

@@ -27,7 +27,7 @@ use super::receive::Opened;
 use super::recovery::{DeliveryState, SentPacket};
 use super::remembered::RememberedLimits;
 use super::streams::WrittenData;
-use super::trace::tracer::TracedPacket;
+use super::trace::packet::TracedPacket;
 use crate::TransportError;
 use crate::crypto::EarlyKeys;
 

@@ -600,6 +600,7 @@ impl Connection {
     /// Writes a trace of the connection (qlog, JSON text sequences) from now on. Pass a [`BufWriter`](std::io::BufWriter)
     /// for a file; records are written one by one. To see a connection from its first packet, set
     /// [`TransportConfig::qlog`](crate::TransportConfig::qlog).
+    #[cfg(feature = "qlog")]
     pub fn set_qlog(&self, writer: Box<dyn Write + Send>, title: &str) {
         self.shared().lock().core.set_qlog(writer, title);
     }

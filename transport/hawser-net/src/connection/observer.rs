@@ -248,6 +248,7 @@ impl ConnectionObserver {
     }
 
     /// As [`Connection::set_qlog`](crate::Connection::set_qlog).
+    #[cfg(feature = "qlog")]
     pub fn set_qlog(&self, writer: Box<dyn std::io::Write + Send>, title: &str) {
         self.0.lock().core.set_qlog(writer, title);
     }

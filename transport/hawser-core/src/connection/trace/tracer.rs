@@ -1,4 +1,25 @@
 //! What is written of a connection: packets, keys, its state; and, through their own parts, paths and stream data.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `start` | how a trace begins |
+//! | `copies` | stream data sent more than once |
+//! | `paths` | states, addresses and recovery of paths; only changes are written |
+//! | `header`, `parameters`, `frames`, `closing`, `addresses` | parts of records |
+//! | `records`, `json` | where records go; text |
+
+mod addresses;
+mod closing;
+mod copies;
+mod frames;
+mod header;
+mod json;
+mod parameters;
+mod paths;
+mod records;
+mod start;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -7,15 +28,15 @@ use hawser_policy::{PathId, Side, Time};
 use hawser_wire::frame::FrameIter;
 use hawser_wire::{ConnectionId, TransportParameters, Version};
 
-use super::addresses::endpoint_info;
-use super::closing;
-use super::copies::StreamBytes;
-use super::frames::write_frame;
-use super::header::Header;
-use super::json::Json;
-use super::parameters::write_parameters;
-use super::paths::PathTrace;
-use super::records::Records;
+use self::addresses::endpoint_info;
+use self::copies::StreamBytes;
+use self::frames::write_frame;
+use self::header::Header;
+use self::json::Json;
+use super::packet::TracedPacket;
+use self::parameters::write_parameters;
+use self::paths::PathTrace;
+use self::records::Records;
 use crate::connection::arrival::SpaceId;
 use crate::connection::close::CloseReason;
 use crate::connection::paths::life_cycle::{LifeEvent, Move};
@@ -33,23 +54,9 @@ pub(in crate::connection) struct Tracer {
     stream_bytes: StreamBytes,
 }
 
-/// A packet as it is on the wire but for its protection.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::connection) struct TracedPacket<'a> {
-    pub(in crate::connection) space: SpaceId,
-    pub(in crate::connection) number: u64,
-    pub(in crate::connection) destination: ConnectionId,
-    /// Version and source; 1-RTT packets have none, but 0-RTT packets do.
-    pub(in crate::connection) long: Option<(Version, ConnectionId)>,
-    /// Bytes, header and tag included.
-    pub(in crate::connection) length: usize,
-    /// The frames.
-    pub(in crate::connection) payload: &'a [u8],
-}
-
 impl Tracer {
     /// Begins a trace with its header.
-    pub(super) fn new(writer: Box<dyn Write + Send>, now: Time, header: &Header<'_>) -> Self {
+    fn new(writer: Box<dyn Write + Send>, now: Time, header: &Header<'_>) -> Self {
         let mut records = Records::new(writer, now);
         records.record(|json| header.write(json));
         let (paths, stream_bytes) = (PathTrace::default(), StreamBytes::default());
@@ -57,12 +64,12 @@ impl Tracer {
     }
 
     /// What ended the trace, if it could not be written.
-    pub(super) fn error(&self) -> Option<io::ErrorKind> {
+    fn error(&self) -> Option<io::ErrorKind> {
         self.records.error()
     }
 
     /// Both addresses and our parameters.
-    pub(super) fn started(&mut self, now: Time, tuple: FourTuple, parameters: &TransportParameters) {
+    fn started(&mut self, now: Time, tuple: FourTuple, parameters: &TransportParameters) {
         self.records.event(now, "quic:connection_started", |json| {
             json.member("local", |json| endpoint_info(json, tuple.local));
             json.member("remote", |json| endpoint_info(json, tuple.remote));
@@ -316,7 +323,7 @@ impl Tracer {
     }
 
     /// A path that exists when the trace begins.
-    pub(super) fn path_found(&mut self, now: Time, path: &Path) {
+    fn path_found(&mut self, now: Time, path: &Path) {
         self.paths.found(&mut self.records, now, path);
     }
 
@@ -326,12 +333,12 @@ impl Tracer {
     }
 
     /// Packets of a path's recovery were acknowledged or lost.
-    pub(super) fn path_settled(&mut self, now: Time, path: &Path, acked: &[SentPacket], lost: &[SentPacket]) {
+    pub(in crate::connection) fn path_settled(&mut self, now: Time, path: &Path, acked: &[SentPacket], lost: &[SentPacket]) {
         self.paths.settled(&mut self.records, now, path, acked, lost);
     }
 
     /// Counters of stream data, where they changed.
-    pub(super) fn stream_bytes(&mut self, now: Time, stats: &ConnectionStats, is_end: bool) {
+    pub(in crate::connection) fn stream_bytes(&mut self, now: Time, stats: &ConnectionStats, is_end: bool) {
         self.stream_bytes.write(&mut self.records, now, stats, is_end);
     }
 }
