@@ -76,6 +76,11 @@ pub(crate) fn table(columns: &[&str], rows: &[Vec<TableCell>], left: usize, what
     html
 }
 
+/// `1 cell`, `2 cells`: `of` is the word for one.
+pub(crate) fn counted(number: usize, of: &str) -> String {
+    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Names and values.
 pub(crate) fn facts(rows: &[(&str, String)]) -> String {
     let mut html = "<table class=\"facts\">\n".to_owned();

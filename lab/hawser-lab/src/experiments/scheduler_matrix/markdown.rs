@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::MatrixError;
 use super::rows::{Contest, Row, Rows};
+use crate::data::page::html::counted;
 use crate::data::statistics::mean_of;
 use crate::experiments::matrix::{number, share};
 
@@ -94,7 +95,7 @@ pub(super) fn into_document(document: &str, rows: &Rows) -> Result<String, Matri
 
 fn tables(rows: &Rows) -> String {
     let seeds = if rows.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", rows.seeds) };
-    let mut text = format!("### All cells\n\n{} cells, {seeds}.\n\n", rows.contests.len());
+    let mut text = format!("### All cells\n\n{}, {seeds}.\n\n", counted(rows.contests.len(), "cell"));
     head(&mut text, &SUMMARY);
     for scheduler in &rows.schedulers {
         line(&mut text, scheduler, &summary_cells(rows, scheduler));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::markdown::{OURS, PLAIN, SUMMARY, of_workload, summary_cells};
 use super::rows::{Contest, Row, Rows};
-use crate::data::page::html::{self, TableCell, marked, plain, table};
+use crate::data::page::html::{self, TableCell, counted, marked, plain, table};
 use crate::data::page::svg::escape;
 use crate::experiments::matrix::{number, share};
 
@@ -43,11 +43,11 @@ pub(super) fn page(rows: &Rows) -> String {
 
 fn heading(rows: &Rows) -> String {
     let mut html = format!(
-        "<h1>Matrix of schedulers</h1>\n<p>{} schedulers in {} cells of links, workload and controller; {}. Files are judged by goodput, the \
+        "<h1>Matrix of schedulers</h1>\n<p>{} in {} of links, workload and controller; {}. Files are judged by goodput, the \
          page by the time until it is complete, requests, frames and datagrams by the 99th percentile of the delay. The oracle knows \
          the links' future and takes part in no comparison but its own. In virtual time, over the whole stack.</p>\n",
-        rows.schedulers.len(),
-        rows.contests.len(),
+        counted(rows.schedulers.len(), "scheduler"),
+        counted(rows.contests.len(), "cell"),
         if rows.seeds == 1 { "one seed".to_owned() } else { format!("means of {} seeds", rows.seeds) },
     );
     for failed in &rows.failed {

@@ -7,7 +7,7 @@ mod values;
 use std::fmt::Write as _;
 
 use super::sweep_data::{FailureCount, Group, SweepReport};
-use crate::data::page::html::{self, facts, marked, plain, table};
+use crate::data::page::html::{self, counted, facts, marked, plain, table};
 use crate::data::page::svg::escape;
 
 /// Flows of a scenario that are shown open.
@@ -63,8 +63,8 @@ fn failures(report: &SweepReport) -> String {
     let rows: Vec<_> = report.failures.iter().map(row).collect();
     let columns = ["Reason", "Cells", "First cell", "Its scenario"];
     format!(
-        "<h2 class=\"warn\">{} cells failed</h2>\n{}",
-        report.failed,
+        "<h2 class=\"warn\">{} failed</h2>\n{}",
+        counted(report.failed, "cell"),
         table(&columns, &rows, 1, "reasons")
     )
 }
