@@ -1,6 +1,7 @@
 //! Client and server configuration.
 
 use std::fmt;
+#[cfg(feature = "qlog")]
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

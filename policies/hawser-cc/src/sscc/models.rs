@@ -1,6 +1,7 @@
 //! The models: for each candidate one that predicts its reward from a Data Unit.
 
 use std::fmt;
+#[cfg(feature = "learned")]
 use std::sync::{Arc, OnceLock};
 
 use hawser_learn::{BoostedTrees, BoostedTreesError};

@@ -16,6 +16,8 @@ const UNREST_GAIN: f64 = 0.03;
 const FIRST_ROUNDS: u32 = 10;
 /// Below this mean distance from the mean a rate is steady: a dish or a cell has 0.2 and more, a share next to CUBIC 0.05.
 const STEADY: f64 = 0.12;
+/// Below this one it does not move: a cable or a shaped link has 0.01 to 0.02.
+const CALM: f64 = 0.04;
 
 /// Delivery rate in bytes per second: at present, and the largest of this round trip and the last.
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,6 +102,11 @@ impl RateFilter {
     /// Whether the path delivers as much in each round trip. Where it does not, a queue overflows because the capacity fell.
     pub(crate) fn is_steady(&self) -> bool {
         self.swing < STEADY
+    }
+
+    /// Whether it has been the same for a while, as near as a sample tells.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.settled_rounds > FIRST_ROUNDS && self.swing < CALM
     }
 
     /// Whether it has not for a while: that of a cell or a dish, which rises as often as it falls. The rate of a sender that another flow

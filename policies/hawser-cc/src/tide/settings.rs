@@ -15,6 +15,8 @@ const PROBE: Duration = Duration::from_secs(4);
 pub(crate) struct Settings {
     /// The longest standing queue.
     pub(crate) bound: f64,
+    /// The part of the aim that is kept where the rate does not move.
+    pub(crate) calm: f64,
     /// Without an empty queue for this long, it is emptied for a round trip.
     pub(crate) probe: f64,
     /// Whether it turns to CUBIC next to flows that keep the queue filled.
@@ -27,6 +29,7 @@ impl Settings {
     pub(crate) fn read(parameters: &Parameters) -> Settings {
         Settings {
             bound: parameters.duration("bound").as_secs_f64(),
+            calm: parameters.number("calm"),
             probe: parameters.duration("probe").as_secs_f64(),
             competitive: parameters.flag("competitive"),
             forward: parameters.flag("forward"),
@@ -42,6 +45,11 @@ pub(crate) fn info() -> PolicyInfo {
         .parameter(
             ParameterInfo::duration("bound", Duration::from_millis(5)..=Duration::from_secs(1), BOUND)
                 .meaning("longest standing queue; 25 ms for calls and games")
+                .source(SOURCE),
+        )
+        .parameter(
+            ParameterInfo::number("calm", 0.2..=1.0, 1.0)
+                .meaning("part of the standing queue that is kept where the rate does not move; 0.6 for calls and games")
                 .source(SOURCE),
         )
         .parameter(

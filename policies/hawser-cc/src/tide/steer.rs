@@ -39,6 +39,12 @@ impl Tide {
         self.aim_alone().min(ceiling) * (1.0 + FAIR / (1.0 + rate / FAIR_RATE))
     }
 
+    /// The queue to steer for, seconds. What keeps a part of the aim for swings of the rate is not needed where there are none.
+    fn kept(&self, rate: f64) -> f64 {
+        let calm = if self.rate.is_calm() { self.settings.calm } else { 1.0 };
+        calm * self.aim(rate)
+    }
+
     /// The queue that is over the limit.
     pub(super) fn limit(&self) -> f64 {
         OVER * self.aim(self.rate.present()) + OVER_SECONDS
@@ -48,9 +54,9 @@ impl Tide {
         MIN_DATAGRAMS * self.window.datagram()
     }
 
-    /// Rate times round trip without queue and the aim.
+    /// Rate times round trip without queue and what is kept of the aim.
     fn wanted(&self, rate: f64, base: f64) -> f64 {
-        (rate * (base + self.aim(rate))).max(self.least_window())
+        (rate * (base + self.kept(rate))).max(self.least_window())
     }
 
     /// Whether as much was in flight as the window allows, or nearly.
@@ -63,7 +69,7 @@ impl Tide {
     pub(super) fn steer(&mut self, ack: &Ack, base: f64) {
         let (window, queue) = (self.window.exact(), self.delay.standing());
         let present = self.rate.present();
-        let aim = self.aim(present);
+        let aim = self.kept(present);
         if queue > aim {
             // What is acknowledged leaves and nothing follows, until no more is in flight than the present rate asks for.
             let wanted = self.wanted(present.min(self.rate.drained()), base);

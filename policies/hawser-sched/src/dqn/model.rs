@@ -1,5 +1,6 @@
 //! The trained network as a file.
 
+#[cfg(feature = "learned")]
 use std::sync::{Arc, OnceLock};
 
 use hawser_learn::{Mlp, MlpError, TrainedMlp};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 use std::str::SplitAsciiWhitespace;
+#[cfg(feature = "learned")]
 use std::sync::{Arc, OnceLock};
 
 use hawser_learn::{LinUcb, LinUcbArm};

@@ -120,6 +120,7 @@ impl Connection {
                 send_memory: init.endpoint.send_memory.join(client),
                 work: super::work::Work::new(),
             },
+            #[cfg(feature = "qlog")]
             endpoint: init.endpoint,
         };
         connection.move_path(now, PathId::ZERO, LifeEvent::Opened);

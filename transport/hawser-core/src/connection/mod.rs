@@ -94,7 +94,9 @@ use self::recovery::SentPacket;
 use self::server_frames::ServerFrames;
 use self::streams::Streams;
 use self::zero_rtt::ZeroRtt;
-use crate::{EndpointConfig, TransportConfig};
+#[cfg(feature = "qlog")]
+use crate::EndpointConfig;
+use crate::TransportConfig;
 
 pub use self::api::SetControllerError;
 pub use self::events::Event;
@@ -121,6 +123,7 @@ struct Scratch {
 pub struct Connection {
     side: Side,
     transport: Arc<TransportConfig>,
+    #[cfg(feature = "qlog")]
     endpoint: Arc<EndpointConfig>,
     rng: ChaCha8Rng,
     shares: Shares,

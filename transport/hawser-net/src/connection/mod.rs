@@ -10,6 +10,7 @@ mod state;
 
 use std::any::Any;
 use std::future::poll_fn;
+#[cfg(feature = "qlog")]
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -72,6 +72,7 @@ impl EcnValidator {
     }
 
     /// Where validation stands.
+    #[cfg(any(test, feature = "qlog"))]
     pub(crate) fn state(&self) -> EcnState {
         self.state
     }

@@ -50,6 +50,7 @@ use hawser_policy::{
 
 pub(crate) use acknowledge::AckInfo;
 pub(crate) use delivery::DeliveryState;
+#[cfg(feature = "qlog")]
 pub(crate) use ecn::EcnState;
 pub(crate) use received::{MAX_REPORTED_RANGES, ReceivedPackets};
 pub(crate) use rtt::{GRANULARITY, RttEstimator};
@@ -366,6 +367,7 @@ impl PathRecovery {
     }
 
     /// Where ECN validation stands.
+    #[cfg(feature = "qlog")]
     pub(crate) fn ecn_state(&self) -> EcnState {
         self.ecn.state()
     }

@@ -6,6 +6,7 @@ use crate::connection::arrival::SpaceId;
 
 /// A packet as it is on the wire but for its protection.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "qlog"), expect(dead_code, reason = "nobody reads it"))]
 pub(in crate::connection) struct TracedPacket<'a> {
     pub(in crate::connection) space: SpaceId,
     pub(in crate::connection) number: u64,

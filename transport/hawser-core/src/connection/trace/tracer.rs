@@ -33,10 +33,10 @@ use self::copies::StreamBytes;
 use self::frames::write_frame;
 use self::header::Header;
 use self::json::Json;
-use super::packet::TracedPacket;
 use self::parameters::write_parameters;
 use self::paths::PathTrace;
 use self::records::Records;
+use super::packet::TracedPacket;
 use crate::connection::arrival::SpaceId;
 use crate::connection::close::CloseReason;
 use crate::connection::paths::life_cycle::{LifeEvent, Move};
@@ -333,7 +333,13 @@ impl Tracer {
     }
 
     /// Packets of a path's recovery were acknowledged or lost.
-    pub(in crate::connection) fn path_settled(&mut self, now: Time, path: &Path, acked: &[SentPacket], lost: &[SentPacket]) {
+    pub(in crate::connection) fn path_settled(
+        &mut self,
+        now: Time,
+        path: &Path,
+        acked: &[SentPacket],
+        lost: &[SentPacket],
+    ) {
         self.paths.settled(&mut self.records, now, path, acked, lost);
     }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use hawser_policy::{Side, Time};
 use hawser_wire::TransportParameters;
 
-use super::header::Header;
 use super::Tracer;
+use super::header::Header;
 use crate::connection::Connection;
 use crate::connection::parameters::{OurHandshakeCids, local_parameters};
 use crate::connection::qlog::QlogConnection;

@@ -1,5 +1,6 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use hawser_wire::frame::{Crypto, Frame, FrameIter, NewConnectionId, Stream};
 use hawser_wire::{StatelessResetToken, Writer};
