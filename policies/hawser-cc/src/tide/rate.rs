@@ -16,8 +16,8 @@ const UNREST_GAIN: f64 = 0.03;
 const FIRST_ROUNDS: u32 = 10;
 /// Below this mean distance from the mean a rate is steady: a dish or a cell has 0.2 and more, a share next to CUBIC 0.05.
 const STEADY: f64 = 0.12;
-/// Below this one it does not move: a cable or a shaped link has 0.01 to 0.02.
-const CALM: f64 = 0.04;
+/// Below this one it does not move: on an idle machine a cable has 0.01 to 0.02.
+const CALM: f64 = 0.08;
 
 /// Delivery rate in bytes per second: at present, and the largest of this round trip and the last.
 #[derive(Clone, Copy, Debug, Default)]

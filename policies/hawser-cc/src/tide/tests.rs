@@ -74,6 +74,32 @@ fn a_bound_of_25_ms_is_kept() {
     }
 }
 
+/// What stands in the queue is for swings of the capacity: a link that has none fills as well with less. One that swings gets as
+/// much as without: the negative control.
+#[test]
+fn a_calm_path_keeps_less_in_its_queue() {
+    let of = |spec: &str, link: Link| {
+        let network = measure(alone(spec, link), 5, 25);
+        (network.utilisation(40.0), quantile(&network, 0, 0.5))
+    };
+    let calm = "tide,bound=50 ms,calm=0.6,forward=off";
+    let plain = "tide,bound=50 ms,forward=off";
+    for products in [1, 8] {
+        let ((less_used, less), (used, queue)) =
+            (of(calm, Link::new(40.0, products * BDP)), of(plain, Link::new(40.0, products * BDP)));
+        println!(
+            "{products} products: {less_used:.3}, {less:.1} ms with calm; {used:.3}, {queue:.1} ms without"
+        );
+        assert!(less < 0.75 * queue, "{products}: {less} {queue} ms");
+        assert!(less_used > 0.98 * used, "{products}: {less_used} {used}");
+    }
+    let swings: Vec<_> = (0..60).map(|n| (n * 430, if n % 2 == 0 { 40.0 } else { 20.0 })).collect();
+    let ((less_used, less), (used, queue)) =
+        (of(calm, steps(32 * BDP, &swings)), of(plain, steps(32 * BDP, &swings)));
+    println!("swinging: {less_used:.3}, {less:.1} ms with calm; {used:.3}, {queue:.1} ms without");
+    assert!(less > 0.85 * queue && less_used > 0.98 * used, "{less_used} {used} {less} {queue}");
+}
+
 /// Down to a half and a quarter: the window follows within a round trip, the one that the queue takes by then.
 #[test]
 fn a_capacity_that_falls_is_followed_within_a_round_trip() {
@@ -293,7 +319,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 /// less than the 6 ms that the radio adds. The link was used to a fifth for fifteen seconds.
 #[test]
 fn a_ceiling_below_what_a_radio_adds_holds_nobody_back() {
-    let registry_defaults = Settings { bound: 0.1, probe: 4.0, competitive: true, forward: false };
+    let registry_defaults = Settings { bound: 0.1, calm: 1.0, probe: 4.0, competitive: true, forward: false };
     let mut tide = Tide::new(&init(12_000), registry_defaults);
     let short = |tide: &mut Tide, megabits: f64| {
         tide.rate.seed(megabits * 1e6 / 8.0);
