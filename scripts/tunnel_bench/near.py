@@ -1,7 +1,7 @@
 """near.py FAR KIND SECONDS ROW...: what a host sees of its links; a JSON line {"row", "value", ...} for each row.
 
-KIND is tcp or mptcp. Rows: down-N and up-N, so many connections, with pings next to N = 4; call; page; silent: the longest stretch without a
-byte during downloads over the time in which the scenario silences a link; unread: what 64 downloads that nobody reads leave to another."""
+KIND is tcp or mptcp. Rows: down-N and up-N, so many connections, with pings next to N = 4; call; page; silent-down and silent-up: the longest stretch without
+a byte while the scenario silences a link; unread: what 64 downloads that nobody reads leave to another."""
 
 import json
 import socket
@@ -68,9 +68,18 @@ def ping(count):
 
 
 def call(count):
+    """Round trips as of `delays`, and how long those that came had been on the way from the far host, in milliseconds: both ends have
+    one clock."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.connect((FAR, 5202))
-    return delays(sock, count, lambda number: struct.pack("!I", number) + bytes(156), lambda data: struct.unpack("!I", data[:4])[0])
+    one_way = []
+
+    def number_of(data):
+        sent, number = struct.unpack("!dI", data[:12])
+        one_way.append((time.monotonic() - sent) * 1_000)
+        return number
+
+    return delays(sock, count, lambda number: b"T" + bytes(7) + struct.pack("!I", number) + bytes(148), number_of), sorted(one_way)
 
 
 def jitter(values):
@@ -81,11 +90,13 @@ def jitter(values):
     return estimate
 
 
-def report(row, values):
+def report(row, values, one_way=None):
     came = [value for value in values if value is not None]
     ordered = sorted(came)
     lost = len(values) - len(came)
     say(row, percentile(ordered, 0.99), p50=percentile(ordered, 0.5), lost=lost, jitter=jitter(came), unit="ms")
+    if one_way:
+        say(f"{row}, one way from there", percentile(one_way, 0.99), p50=percentile(one_way, 0.5), lost=lost, jitter=jitter(came), unit="ms")
 
 
 class Flows:
@@ -120,28 +131,41 @@ class Flows:
             thread.join()
 
 
+class Arrived:
+    """What the far host has of uploads."""
+
+    def __init__(self):
+        self.connection = connect()
+        self.connection.sendall(b"a")
+        self.lines = self.connection.makefile("rb")
+
+    def ask(self):
+        """Bytes of all uploads, and the longest time without one since the last question, in seconds."""
+        self.connection.sendall(b"?")
+        count, longest = self.lines.readline().split()
+        return int(count), float(longest)
+
+
 def bulk(row):
     direction, count = row.split("-")
-    flows, start = Flows(int(count), direction == "down"), time.monotonic()
+    is_down, far = direction == "down", Arrived()
+    flows = Flows(int(count), is_down)
+    arrived = lambda: sum(flows.arrived) if is_down else far.ask()[0]
     time.sleep(2)
-    before, began = sum(flows.arrived), time.monotonic()
+    before, began = arrived(), time.monotonic()
     if count == "4":
         report(f"ping beside {row}", ping(int(SECONDS / 0.02)))
     else:
         time.sleep(SECONDS)
-    if direction == "down":
-        say(row, (sum(flows.arrived) - before) * 8e-6 / (time.monotonic() - began), unit="Mbit/s")
-        flows.stop()
-    else:  # from the first byte to the last one's arrival
-        flows.stop()
-        say(row, sum(flows.arrived) * 8e-6 / (time.monotonic() - start), unit="Mbit/s")
+    say(row, (arrived() - before) * 8e-6 / (time.monotonic() - began), unit="Mbit/s")
+    flows.stop()
     time.sleep(1)
 
 
 def beside_a_download(row):
     flows = Flows(1, True)
     time.sleep(2)
-    report(row, call(int(SECONDS / 0.02)))
+    report(row, *call(int(SECONDS / 0.02)))
     flows.stop()
 
 
@@ -167,12 +191,21 @@ def page():
     say("page", time.monotonic() - begun, unit="s")
 
 
-def silent(row):
+def silent_up():
+    """An upload over 26 s, and the longest time in which nothing of it arrived. The last of the questions comes over a link, too."""
+    far, flows, start, longest = Arrived(), Flows(1, False), time.monotonic(), 0.0
+    while time.monotonic() < start + 26:
+        time.sleep(0.5)
+        gap = far.ask()[1]
+        if time.monotonic() > start + 2:
+            longest = max(longest, gap)
+    flows.stop()
+    say("longest stretch without a byte, up", longest, unit="s")
+
+
+def silent_down():
     """A download over 26 s; the scenario silences a link from 8 s after the start of the emulator on, for 10 s."""
-    flows = Flows(1, row == "silent-down")
-    if not flows.is_down:
-        flows.stop()
-        return
+    flows = Flows(1, True)
     longest, last, seen, start = 0.0, time.monotonic(), 0, time.monotonic()
     bins, moved, begins, silent_from = [0] * 2_600, start, received("a0"), None
     while (now := time.monotonic()) < start + 26:
@@ -240,12 +273,16 @@ for name in sys.argv[4:]:
     match name:
         case "idle":
             report("ping, idle", ping(100))
+        case "call-idle":
+            report("call, idle", *call(100))
         case "call" | "call-dying":
             beside_a_download("call beside a download" + (", a link dies" if name == "call-dying" else ""))
         case "page":
             page()
         case "silent-down":
-            silent(name)
+            silent_down()
+        case "silent-up":
+            silent_up()
         case "unread":
             unread()
         case _:
