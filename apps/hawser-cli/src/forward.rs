@@ -46,8 +46,10 @@ pub(crate) struct ForwardPorts {
         required_unless_present = "remote"
     )]
     local: Vec<Forward>,
-    /// Have the gateway listen on this port, of its 127.0.0.1 or of ADDR, and lead to HOST:HOSTPORT from here; repeat for more. Port 0:
-    /// one that the user may have
+    /// Have the gateway listen on this port, of its 127.0.0.1 or of ADDR, and lead to HOST:HOSTPORT from here;
+    /// repeat for more
+    ///
+    /// Port 0: one that the user may have
     #[arg(short = 'R', long = "remote", value_name = "[ADDR:]PORT:HOST:HOSTPORT[/udp]")]
     remote: Vec<Forward>,
     /// Seconds of silence after which a TCP connection ends

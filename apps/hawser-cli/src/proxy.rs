@@ -36,7 +36,9 @@ pub(crate) struct Proxy {
     gateway: GatewayOptions,
     #[command(flatten)]
     control: ControlOptions,
-    /// TCP address at which programs find the proxy. It asks nobody for a password: leave it on loopback
+    /// TCP address at which programs find the proxy
+    ///
+    /// It asks nobody for a password: leave it on loopback
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:1080", value_parser = listen_address)]
     listen: SocketAddr,
     /// Connections of programs at the same time; further ones wait

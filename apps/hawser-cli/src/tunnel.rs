@@ -75,8 +75,9 @@ pub(crate) struct Choices {
     /// Send these addresses through the tunnel and no others; repeat for more
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     route: Vec<IpNet>,
-    /// Send what this name, and those below it, stand for through the tunnel, and nothing else; repeat for more. The machine's programs then ask
-    /// Hawser for names
+    /// Send what this name, and those below it, stand for through the tunnel, and nothing else; repeat for more
+    ///
+    /// The machine's programs then ask Hawser for names
     #[arg(long, value_name = "NAME", value_parser = domain)]
     domain: Vec<String>,
     /// Send all that programs of this user send through the tunnel, and nothing else; repeat for more
@@ -93,7 +94,9 @@ pub(crate) struct Choices {
     /// Leave the machine's resolvers as they are
     #[arg(long, conflicts_with = "dns")]
     no_dns: bool,
-    /// Let the hosts of the LAN on this device use the tunnel, too: this machine is their router. Addresses and DHCP there are the system's
+    /// Let the hosts of the LAN on this device use the tunnel, too: this machine is their router
+    ///
+    /// Addresses and DHCP there are the system's
     #[arg(long, value_name = "DEVICE")]
     lan: Option<String>,
     /// After a crash let nothing past the tunnel until the next start, or --cleanup

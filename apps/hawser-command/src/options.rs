@@ -36,26 +36,30 @@ pub struct TransportOptions {
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
     /// Maximum size of each of these files, in bytes (suffixes k, M, G)
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G", hide_short_help = true)]
     qlog_limit: u64,
-    /// QUIC versions to speak, most wanted first: 1, 2, or both as 1,2 or 2,1. A client begins with 1 if it is listed, and a
-    /// server that speaks both moves it to the version that it wants most, without a round trip. A server given this decides
-    /// itself; otherwise it speaks both and follows the client [default: 1,2]
-    #[arg(long, value_name = "LIST")]
+    /// QUIC versions to speak, most wanted first: 1, 2, or both as 1,2 or 2,1
+    ///
+    /// A client begins with 1 if it is listed, and a server that speaks both moves it to the version that it
+    /// wants most, without a round trip. A server given this decides itself; otherwise it speaks both and follows
+    /// the client [default: 1,2]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     quic_version: Option<Versions>,
     /// Append TLS secrets to this file, for packet analysers [env: SSLKEYLOGFILE]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     keylog: Option<PathBuf>,
-    /// Hand each datagram to the kernel alone, in place of batches that it or the network card cuts (UDP GSO). Where batches vanish
-    /// this is found out by itself, a few round trips into each connection [env: HAWSER_NO_GSO]
-    #[arg(long)]
+    /// Hand each datagram to the kernel alone, in place of batches that it or the network card cuts (UDP GSO)
+    ///
+    /// Where batches vanish this is found out by itself, a few round trips into each connection [env:
+    /// HAWSER_NO_GSO]
+    #[arg(long, hide_short_help = true)]
     no_gso: bool,
     /// Encrypt with one of these cipher suites only, best first: aes128, aes256, chacha20
-    #[arg(long, value_name = "SUITE,..", value_delimiter = ',')]
+    #[arg(long, value_name = "SUITE,..", value_delimiter = ',', hide_short_help = true)]
     cipher: Vec<Cipher>,
     /// Update the keys each time this many packets were sent, as soon as the peer has followed the last update. Default:
     /// long before they wear out
-    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     key_update_after: Option<u64>,
 }
 
@@ -162,10 +166,14 @@ pub struct ServerTrust {
     /// Trust only certificates signed by an authority in this PEM file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pin", "insecure"])]
     ca: Option<PathBuf>,
-    /// Trust only the server with this key: SHA-256 in base64, as `hawser serve` prints it. Repeatable
+    /// Trust only the server with this key: SHA-256 in base64, as `hawser serve` prints it
+    ///
+    /// Repeatable
     #[arg(long, value_name = "PIN", conflicts_with = "insecure")]
     pin: Vec<Pin>,
-    /// Disable certificate verification. Only for tests: anyone on the network path can read and change everything
+    /// Disable certificate verification: only for tests
+    ///
+    /// Anyone on the network path can read and change everything
     #[arg(long)]
     insecure: bool,
 }
@@ -198,29 +206,35 @@ pub struct ClientOptions {
     /// Use this interface or local address only when none of the others works; repeat for more
     #[arg(long, value_name = "IFACE|ADDR")]
     backup: Vec<LinkSelector>,
-    /// This interface or local address is paid by volume: no copies of messages go over it, either way; repeat for more. Those
-    /// with a `--cap` are
-    #[arg(long, value_name = "IFACE|ADDR")]
+    /// This interface or local address is paid by volume: no copies of messages go over it, either way; repeat
+    /// for more
+    ///
+    /// Those with a `--cap` are
+    #[arg(long, value_name = "IFACE|ADDR", hide_short_help = true)]
     metered: Vec<LinkSelector>,
-    /// Let this interface or local address carry at most so many bytes in each period, both directions and headers
-    /// together: wwan0=1GB/24h (kB, MB, GB, TB; s, min, h, d). Then it rests until the next period; periods follow each other
-    /// from its first packet, and the count restarts with the command. Repeat for more links
+    /// Let this interface or local address carry at most so many bytes in each period, both directions and
+    /// headers together: wwan0=1GB/24h (kB, MB, GB, TB; s, min, h, d)
+    ///
+    /// Then it rests until the next period; periods follow each other from its first packet, and the count
+    /// restarts with the command. Repeat for more links
     #[arg(long, value_name = "LINK=BYTES/PERIOD")]
     cap: Vec<LinkCap>,
     /// Mark all packets with this codepoint of differentiated services, whatever they carry: EF, CS0 to CS7, AF11 to AF43, or a number
     /// from 0 to 63
-    #[arg(long, value_name = "DSCP", default_value = "0", value_parser = crate::dscp::dscp)]
+    #[arg(long, value_name = "DSCP", default_value = "0", value_parser = crate::dscp::dscp, hide_short_help = true)]
     dscp: u8,
     /// Tell policies what this file, FIFO or Unix socket says of the links: JSON lines, see docs/links.md
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     link_state: Option<PathBuf>,
     /// Whom to believe
     #[command(flatten)]
     trust: ServerTrust,
-    /// Keep in this file what servers give for later connections: tickets, which spare both ends certificates and signatures,
-    /// and address tokens. Made if it is not there, readable by its owner only. Without it nothing is kept: servers could
-    /// tell by it that two connections are of one client
-    #[arg(long, value_name = "FILE")]
+    /// Keep in this file what servers give for later connections: tickets, which spare both ends certificates and
+    /// signatures, and address tokens
+    ///
+    /// Made if it is not there, readable by its owner only. Without it nothing is kept: servers could tell by it
+    /// that two connections are of one client
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     session_file: Option<PathBuf>,
     /// Whether to offer 0-RTT; a subcommand that can use it says so
     #[arg(skip)]
@@ -228,13 +242,14 @@ pub struct ClientOptions {
     /// Seconds to wait for the server's answer
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
-    /// Seconds of silence after which the server is given up: nothing was heard from it over any link. The server may be less
-    /// patient (30 s)
+    /// Seconds of silence after which the server is given up: nothing was heard from it over any link
+    ///
+    /// The server may be less patient (30 s)
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     timeout: Duration,
     /// Seconds without a new byte, although the server answers, after which it is connected to once more and the transfer goes
     /// on; 0: no limit
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds_or_none)]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds_or_none, hide_short_help = true)]
     stall_timeout: Duration,
     /// How the transport behaves
     #[command(flatten)]

@@ -21,13 +21,13 @@ pub struct PolicyOptions {
     #[arg(long, alias = "cc", value_name = "SPEC", help_heading = HEADING)]
     congestion: Option<PolicySpec>,
     /// When and where acknowledgements leave
-    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
+    #[arg(long, value_name = "SPEC", help_heading = HEADING, hide_short_help = true)]
     acks: Option<PolicySpec>,
     /// Which paths exist
-    #[arg(long, alias = "path-manager", value_name = "SPEC", help_heading = HEADING)]
+    #[arg(long, alias = "path-manager", value_name = "SPEC", help_heading = HEADING, hide_short_help = true)]
     paths: Option<PolicySpec>,
     /// How strongly data is protected
-    #[arg(long, value_name = "SPEC", help_heading = HEADING)]
+    #[arg(long, value_name = "SPEC", help_heading = HEADING, hide_short_help = true)]
     protection: Option<PolicySpec>,
 }
 

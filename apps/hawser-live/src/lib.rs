@@ -113,8 +113,9 @@ pub struct Publish {
     /// The relay: HOST or HOST:PORT
     #[arg(value_name = "HOST[:PORT]", value_parser = Address::parser(DEFAULT_PORT))]
     relay: Address,
-    /// Stream key: of the relay's stream, and what the encoder must name. Other users of the machine can see options: without this
-    /// one the variable HAWSER_LIVE_KEY has it
+    /// Stream key: of the relay's stream, and what the encoder must name
+    ///
+    /// Other users of the machine can see options: without this one the variable HAWSER_LIVE_KEY has it
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     key: Option<String>,
     #[command(flatten)]
@@ -179,9 +180,11 @@ pub struct Relay {
     /// UDP address to listen on. Default: [::]:4434, or 0.0.0.0:4434 on a machine without IPv6
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
-    /// Key of a stream, and behind `=` the key that its players need, if that is another one; behind `@` of each until when it is
-    /// valid: KEY=VIEWKEY@2027-01-31T18:00:00Z. Repeatable. Default: random ones, which are printed. Other users of the machine can
-    /// see options: --keys-file or HAWSER_LIVE_KEY hides them
+    /// Key of a stream, and behind `=` the key that its players need, if that is another one; behind `@` of each
+    /// until when it is valid: KEY=VIEWKEY@2027-01-31T18:00:00Z. Repeatable
+    ///
+    /// Default: random ones, which are printed. Other users of the machine can see options: --keys-file or
+    /// HAWSER_LIVE_KEY hides them
     #[arg(long = "key", value_name = "KEY[@UNTIL][=VIEWKEY[@UNTIL]]", value_parser = Keys::parse)]
     keys: Vec<Keys>,
     /// The same in the lines of a file
@@ -231,11 +234,13 @@ pub struct Play {
     /// The relay: HOST or HOST:PORT
     #[arg(value_name = "HOST[:PORT]", value_parser = Address::parser(DEFAULT_PORT))]
     relay: Address,
-    /// Key with which the stream may be played. Other users of the machine can see options: without this one the variable
-    /// HAWSER_LIVE_KEY has it
+    /// Key with which the stream may be played
+    ///
+    /// Other users of the machine can see options: without this one the variable HAWSER_LIVE_KEY has it
     #[arg(long, value_name = "KEY", value_parser = parse_key)]
     key: Option<String>,
-    /// TCP address at which browsers find a page with a player, and others /live.m3u8, .ts, .mp4 and .flv.
+    /// TCP address at which browsers find a page with a player, and others /live.m3u8, .ts, .mp4 and .flv
+    ///
     /// Default: 127.0.0.1:8080, without --output, --srt and --rtmp
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
@@ -259,7 +264,9 @@ pub struct Play {
     /// Trust only a service whose certificate is signed by an authority in this PEM file. Default: the authorities of this machine
     #[arg(long, value_name = "FILE", requires = "rtmp", conflicts_with = "rtmp_pin")]
     rtmp_ca: Option<PathBuf>,
-    /// Trust only the service with this key: SHA-256 in base64, as `hawser live publish --rtmps` prints it. Repeatable
+    /// Trust only the service with this key: SHA-256 in base64, as `hawser live publish --rtmps` prints it
+    ///
+    /// Repeatable
     #[arg(long, value_name = "PIN", requires = "rtmp")]
     rtmp_pin: Vec<Pin>,
     /// End when the publisher is done, instead of waiting for the next one
@@ -287,8 +294,10 @@ pub struct DeliveryOptions {
     /// Send nothing of a frame that is no key frame when it is older than this; without it only the policy gives bytes up
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     deadline: Option<Duration>,
-    /// Leave out frames that would wait longer than this, with the rest of their group of pictures, so that what is shown has no
-    /// damage. Key frames and sound are kept
+    /// Leave out frames that would wait longer than this, with the rest of their group of pictures, so that what
+    /// is shown has no damage
+    ///
+    /// Key frames and sound are kept
     #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "reliable")]
     lag: Option<Duration>,
     /// Seconds that a receiver may lag before tags are skipped up to a key frame. Default: 3 at a publisher, 12 at a relay

@@ -106,22 +106,32 @@ pub struct Server {
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Client {
-    /// The server: name or address. A name is looked up when the command starts or, failing that, with the first address
+    /// The server: name or address
+    ///
+    /// A name is looked up when the command starts or, failing that, with the first address
     #[arg(value_parser = bare_host)]
     host: String,
     /// Its UDP port
     #[arg(short, long, default_value_t = DEFAULT_PORT)]
     port: NonZeroU16,
-    /// Measure on this interface whenever it has an address; it need not be there yet. Repeat for more: each has sessions of its own
+    /// Measure on this interface whenever it has an address; it need not be there yet
+    ///
+    /// Repeat for more: each has sessions of its own
     #[arg(short, long, alias = "path", value_name = "IFACE", required = true)]
     interface: Vec<String>,
-    /// Folder for the records. One that an earlier run was killed at is finished first
+    /// Folder for the records
+    ///
+    /// One that an earlier run was killed at is finished first
     #[arg(short, long, value_name = "DIR", default_value = "measurements")]
     out: PathBuf,
-    /// Most bytes of records in it (suffixes k, M, G). Those that are there stay; what finds no room is dropped and counted
+    /// Most bytes of records in it (suffixes k, M, G)
+    ///
+    /// Those that are there stay; what finds no room is dropped and counted
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     max_disk: u64,
-    /// A congestion controller to draw from; repeat for more. The server must permit those of downloads. Default: cubic and bbr
+    /// A congestion controller to draw from; repeat for more. Default: cubic and bbr
+    ///
+    /// The server must permit those of downloads
     #[arg(long, value_name = "SPEC", help_heading = "Pool")]
     controller: Vec<PolicySpec>,
     /// Directions to draw from

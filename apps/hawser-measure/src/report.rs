@@ -14,7 +14,9 @@ use hawser_command::report::Channel;
 /// Arguments of `hawser measure report`.
 #[derive(Args, Debug)]
 pub struct ReportArguments {
-    /// Folders with records, or files of JSON lines. With those of the server as well, what only it saw is in the report, too
+    /// Folders with records, or files of JSON lines
+    ///
+    /// With those of the server as well, what only it saw is in the report, too
     #[arg(required = true, value_name = "DIR|FILE")]
     places: Vec<PathBuf>,
     /// The page
@@ -28,7 +30,9 @@ pub struct ConvertArguments {
     /// Folders with records, or files of JSON lines
     #[arg(required = true, value_name = "DIR|FILE")]
     places: Vec<PathBuf>,
-    /// FILE.jsonl: all records, one per line. FILE.parquet or FILE.csv: a row per session, without what was sampled over time
+    /// FILE.jsonl: all records, one per line
+    ///
+    /// FILE.parquet or FILE.csv: a row per session, without what was sampled over time
     #[arg(short, long, alias = "out", value_name = "FILE")]
     output: PathBuf,
 }

@@ -62,8 +62,9 @@ pub(crate) struct Gateway {
     /// UDP address to listen on. Default: [::]:4435, or 0.0.0.0:4435 on a machine without IPv6
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
-    /// Name or address by which clients reach this machine, for the commands that are printed. Default: the address with which it goes
-    /// out, or NAME with --cert
+    /// Name or address by which clients reach this machine, for the commands that are printed
+    ///
+    /// Default: the address with which it goes out, or NAME with --cert
     #[arg(long, value_name = "HOST", hide_short_help = true)]
     host: Option<String>,
     /// File of users. Default: gateway-users.toml in the folder of --state
@@ -84,7 +85,9 @@ pub(crate) struct Gateway {
     /// Seconds of silence after which UDP to one target ends
     #[arg(long, value_name = "SECONDS", default_value_t = UDP_IDLE.as_secs(), value_parser = clap::value_parser!(u64).range(1..))]
     udp_idle: u64,
-    /// Certificate chain (PEM). It is reloaded on SIGHUP
+    /// Certificate chain (PEM)
+    ///
+    /// It is reloaded on SIGHUP
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -93,10 +96,14 @@ pub(crate) struct Gateway {
     /// Folder that keeps the gateway's own certificate, and the users. Default: hawser in $XDG_STATE_HOME or ~/.local/state
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
+    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core
+    ///
+    /// One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
-    /// How long running tunnels may go on after Ctrl-C or SIGTERM, in seconds. New ones are refused meanwhile
+    /// How long running tunnels may go on after Ctrl-C or SIGTERM, in seconds
+    ///
+    /// New ones are refused meanwhile
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     grace: u64,
     /// Connections of clients in all; further ones are refused

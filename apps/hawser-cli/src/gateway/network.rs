@@ -25,15 +25,18 @@ const STATE_FILE: &str = "gateway.json";
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Packets of `hawser tunnel` (root or CAP_NET_ADMIN)")]
 pub(super) struct NetworkOptions {
-    /// Carry IP packets, and hide clients behind the gateway's own addresses: a TUN device, forwarding, and masquerading by nftables,
-    /// all undone at the end. The command `nft` is not needed
+    /// Carry IP packets, and hide clients behind the gateway's own addresses: a TUN device, forwarding, and
+    /// masquerading by nftables, all undone at the end
+    ///
+    /// The command `nft` is not needed
     #[arg(long)]
     nat: bool,
     /// Carry IP packets of clients with their own addresses: the network behind the gateway has routes to the pools
     #[arg(long, conflicts_with = "nat")]
     routed: bool,
-    /// Addresses for clients, one prefix of IPv4 and one of IPv6 at most. A user's machines keep theirs
-    /// [default: 10.118.0.0/16, fd68:6177:7365:7200::/64]
+    /// Addresses for clients, one prefix of IPv4 and one of IPv6 at most
+    ///
+    /// A user's machines keep theirs [default: 10.118.0.0/16, fd68:6177:7365:7200::/64]
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pool: Vec<IpNet>,
     /// Resolvers for clients; repeat for more

@@ -40,8 +40,10 @@ pub(super) struct Named {
 pub(super) struct Granted {
     #[command(flatten)]
     named: Named,
-    /// Let the user have these ports of the gateway lead to hosts of his own (`hawser forward -R`): of 127.0.0.1, of ADDR, or of all
-    /// addresses (*). Repeat for more; none takes all away
+    /// Let the user have these ports of the gateway lead to hosts of his own (`hawser forward -R`): of 127.0.0.1,
+    /// of ADDR, or of all addresses (*)
+    ///
+    /// Repeat for more; none takes all away
     #[arg(long, value_name = "[ADDR:]PORT[-PORT][/udp]|none")]
     listen: Vec<String>,
     /// Most bits per second in each direction, of all tunnels of the user together (suffixes k, M, G); none for no limit

@@ -32,7 +32,7 @@ use job::Job;
 use sessions::Sessions;
 
 const EXAMPLES: &str = "\
-Until it is complete and checked a file is called NAME.part (or NAME.hawser.part, where that is taken); an interrupted one stays
+Until it is complete and checked a file is called NAME.part (or NAME.hawser.part, where that is taken); an interrupted one stays \
 and `-C -` goes on with it. A file that is replaced keeps its mode, its owner and the links to it.
 
 Examples:
@@ -71,27 +71,33 @@ pub(crate) struct Get {
     /// Try again this often when the connection fails, with growing pauses
     #[arg(long, value_name = "N", default_value_t = 0)]
     retry: u32,
-    /// Ask for this many parts of the file at a time. One stream uses all links already; this is for servers that limit
-    /// each stream
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    /// Ask for this many parts of the file at a time
+    ///
+    /// One stream uses all links already; this is for servers that limit each stream
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), hide_short_help = true)]
     parallel: Option<u8>,
-    /// With -O and several URLs: get this many files of a server at a time, over one connection. Each is reported when it is
-    /// complete, and what went over each path at the end, for all of them; in JSON `paths` of a file counts what others got
-    /// meanwhile. To standard output files go one after the other
+    /// With -O and several URLs: get this many files of a server at a time, over one connection
+    ///
+    /// Each is reported when it is complete, and what went over each path at the end, for all of them; in JSON
+    /// `paths` of a file counts what others got meanwhile. To standard output files go one after the other
     #[arg(long, value_name = "N", alias = "parallel-max", default_value_t = 8)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel_files: u8,
-    /// Speak HTTP/0.9 (hq-interop) in place of HTTP/3, all files at once: only for interoperability tests. Nothing is checked
-    /// or resumed
-    #[arg(long, conflicts_with_all = ["continue_at", "limit_rate", "retry", "parallel", "bins"])]
+    /// Speak HTTP/0.9 (hq-interop) in place of HTTP/3, all files at once: only for interoperability tests
+    ///
+    /// Nothing is checked or resumed
+    #[arg(long, conflicts_with_all = ["continue_at", "limit_rate", "retry", "parallel", "bins"], hide_short_help = true)]
     hq: bool,
-    /// Ask for the file with the first packets (0-RTT), if the server gave a ticket for that in an earlier connection. It is
-    /// there a round trip sooner. Anyone who sees these packets can send them again, so the server may be asked more than once.
-    /// Begins over one link; the others join in. Does nothing with --scheduler, which waits for the server's answer
-    #[arg(long, requires = "session_file")]
+    /// Ask for the file with the first packets (0-RTT), if the server gave a ticket for that in an earlier
+    /// connection
+    ///
+    /// It is there a round trip sooner. Anyone who sees these packets can send them again, so the server may be
+    /// asked more than once. Begins over one link; the others join in. Does nothing with --scheduler, which waits
+    /// for the server's answer
+    #[arg(long, requires = "session_file", hide_short_help = true)]
     early_data: bool,
     /// Add the bytes of every 100 ms to the JSON result
-    #[arg(long, requires = "json")]
+    #[arg(long, requires = "json", hide_short_help = true)]
     bins: bool,
     /// How to reach the server
     #[command(flatten)]

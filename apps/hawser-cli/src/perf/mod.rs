@@ -68,7 +68,9 @@ pub(crate) struct Server {
     /// End after one client
     #[arg(short = '1', long, alias = "once")]
     one_off: bool,
-    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
+    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core
+    ///
+    /// One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
     #[command(flatten)]
@@ -105,7 +107,9 @@ pub(crate) struct Client {
     /// Send datagrams, which may be lost, instead of streams
     #[arg(long, conflicts_with = "parallel")]
     datagram: bool,
-    /// Send at most this many bits per second, in total (suffixes k, M, G; 0: no limit). Default for datagrams: 1M
+    /// Send at most this many bits per second, in total (suffixes k, M, G; 0: no limit)
+    ///
+    /// Default for datagrams: 1M
     #[arg(short, long, value_name = "RATE", value_parser = parse_bit_rate)]
     bitrate: Option<u64>,
     /// Seconds between reports

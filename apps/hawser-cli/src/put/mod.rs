@@ -61,19 +61,21 @@ pub(crate) struct Put {
     /// Send at most this many bytes per second (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "RATE", value_parser = parse_byte_rate)]
     limit_rate: Option<u64>,
-    /// Send only what the server does not have yet of an earlier attempt that broke off. It keeps that for an hour, while it
-    /// runs, and knows the file by its SHA-256
+    /// Send only what the server does not have yet of an earlier attempt that broke off
+    ///
+    /// It keeps that for an hour, while it runs, and knows the file by its SHA-256
     #[arg(long)]
     resume: bool,
     /// Try again this often when the connection fails, with growing pauses, and go on as with --resume
     #[arg(long, value_name = "N", default_value_t = 0)]
     retry: u32,
-    /// The key with which the server lets files be stored, in a file of its own (`hawser serve --put-key`). It may be in HAWSER_KEY
-    /// instead, but not on the command line, which others see
+    /// The key with which the server lets files be stored, in a file of its own (`hawser serve --put-key`)
+    ///
+    /// It may be in HAWSER_KEY instead, but not on the command line, which others see
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Add the bytes of every 100 ms to the JSON result
-    #[arg(long, requires = "json")]
+    #[arg(long, requires = "json", hide_short_help = true)]
     bins: bool,
     /// How to reach the server
     #[command(flatten)]

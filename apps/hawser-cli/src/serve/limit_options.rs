@@ -13,8 +13,9 @@ pub(super) struct LimitOptions {
     /// Connections in all; further ones are refused
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     max_connections: usize,
-    /// Connections that one address (of IPv6: one /64) may have open; further ones are refused (0: no limit). Default: 1000, but at
-    /// most an eighth of --max-connections
+    /// Connections that one address (of IPv6: one /64) may have open; further ones are refused (0: no limit)
+    ///
+    /// Default: 1000, but at most an eighth of --max-connections
     #[arg(long, value_name = "N")]
     connections_per_source: Option<usize>,
     /// Handshakes that one address (of IPv6: one /64) may begin per second; beyond it clients must prove their address, and
@@ -28,12 +29,14 @@ pub(super) struct LimitOptions {
     /// connection that holds most of the address that holds most is closed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     receive_memory: u64,
-    /// Memory for what was sent and has not been acknowledged, of all connections (suffixes k, M, G). One address (of IPv6: one
-    /// /64) may have an eighth of it
+    /// Memory for what was sent and has not been acknowledged, of all connections (suffixes k, M, G)
+    ///
+    /// One address (of IPv6: one /64) may have an eighth of it
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     send_memory: u64,
-    /// Memory for what was read of files and clients have not taken yet, of all connections (suffixes k, M, G). One address
-    /// (of IPv6: one /64) may have an eighth of it
+    /// Memory for what was read of files and clients have not taken yet, of all connections (suffixes k, M, G)
+    ///
+    /// One address (of IPv6: one /64) may have an eighth of it
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G")]
     reply_memory: u64,
 }

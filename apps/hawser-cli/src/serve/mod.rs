@@ -71,8 +71,10 @@ pub(crate) struct Serve {
     /// Let clients store files with PUT: everybody, unless --put-key or HAWSER_PUT_KEY says who
     #[arg(long)]
     allow_put: bool,
-    /// Only clients that name one of the keys in this file may store files (`hawser put --key-file`); one in each line, of at least 16
-    /// letters and digits. One key alone may be in HAWSER_PUT_KEY instead
+    /// Only clients that name one of the keys in this file may store files (`hawser put --key-file`); one in each
+    /// line, of at least 16 letters and digits
+    ///
+    /// One key alone may be in HAWSER_PUT_KEY instead
     #[arg(long, value_name = "FILE", requires = "allow_put")]
     put_key: Option<PathBuf>,
     /// Stored files do not replace others
@@ -84,14 +86,18 @@ pub(crate) struct Serve {
     /// Most bytes that all uploads together may add to the folder while the server runs (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64G", requires = "allow_put")]
     upload_quota: u64,
-    /// Most of these bytes that one address (of IPv6: one /64) may add without a key of --put-key (suffixes k, M, G; 0: no limit).
+    /// Most of these bytes that one address (of IPv6: one /64) may add without a key of --put-key (suffixes k, M,
+    /// G; 0: no limit)
+    ///
     /// Default: an eighth of --upload-quota, but a file of --max-upload in any case
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "allow_put")]
     upload_share: Option<u64>,
     /// Serve and list names that begin with a dot, too
     #[arg(long)]
     hidden: bool,
-    /// Certificate chain (PEM). It and all keys are reloaded on SIGHUP
+    /// Certificate chain (PEM)
+    ///
+    /// It and all keys are reloaded on SIGHUP
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -100,35 +106,46 @@ pub(crate) struct Serve {
     /// Folder that keeps the server's own certificate. Default: hawser in $XDG_STATE_HOME or ~/.local/state
     #[arg(long, value_name = "DIR", conflicts_with = "cert")]
     state: Option<PathBuf>,
-    /// Keys of address tokens that servers behind one address share: 64 hexadecimal digits in each line. Tokens are made with the
-    /// first and accepted of all. Default: a random key
+    /// Keys of address tokens that servers behind one address share: 64 hexadecimal digits in each line. Default:
+    /// a random key
+    ///
+    /// Tokens are made with the first and accepted of all
     #[arg(long, value_name = "FILE")]
     token_keys: Option<PathBuf>,
     /// Connection ids by which a load balancer finds this server among several, whatever address a client has
-    /// (draft-ietf-quic-load-balancers). The file is TOML with config-id, server-id-length, nonce-length, server-id, and
-    /// perhaps cid-key and first-octet-encodes-cid-length (docs/operations.md). Default: random ids
+    /// (draft-ietf-quic-load-balancers)
+    ///
+    /// The file is TOML with config-id, server-id-length, nonce-length, server-id, and perhaps cid-key and
+    /// first-octet-encodes-cid-length (docs/operations.md). Default: random ids
     #[arg(long, value_name = "FILE")]
     lb_config: Option<PathBuf>,
-    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core. One client gains nothing
+    /// Workers, each with a thread, for many clients at once: 1 to 64, or auto for one per core
+    ///
+    /// One client gains nothing
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = workers)]
     workers: usize,
     /// Make every client prove its address before anything else (Retry), which costs it a round trip
     #[arg(long)]
     retry: bool,
-    /// Where clients should go after the handshake, of a network that they reach better than the address they came to. The
-    /// server listens there, too. Once for IPv4, once for IPv6
+    /// Where clients should go after the handshake, of a network that they reach better than the address they
+    /// came to
+    ///
+    /// The server listens there, too. Once for IPv4, once for IPv6
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     preferred_address: Vec<SocketAddr>,
-    /// Answer GET and HEAD requests that clients send with their first packets (0-RTT), which others may have copied and
-    /// sent again: a round trip sooner, at the price of answers that nobody asked for. Other requests wait until the
-    /// handshake proves that the client is there
-    #[arg(long)]
+    /// Answer GET and HEAD requests that clients send with their first packets (0-RTT), which others may have
+    /// copied and sent again: a round trip sooner, at the price of answers that nobody asked for
+    ///
+    /// Other requests wait until the handshake proves that the client is there
+    #[arg(long, hide_short_help = true)]
     early_data: bool,
-    /// How long running requests may take to end after Ctrl-C or SIGTERM, in seconds. New ones are refused meanwhile
+    /// How long running requests may take to end after Ctrl-C or SIGTERM, in seconds
+    ///
+    /// New ones are refused meanwhile
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     grace: u64,
     /// Speak HTTP/0.9 (hq-interop) in place of HTTP/3: only for interoperability tests
-    #[arg(long, conflicts_with = "allow_put")]
+    #[arg(long, conflicts_with = "allow_put", hide_short_help = true)]
     hq: bool,
     #[command(flatten)]
     allowed_schedulers: AllowedSchedulers,

@@ -24,7 +24,9 @@ Examples:
 pub(crate) struct ReportArguments {
     /// Folder of `hawser sim sweep`, or of `hawser sim run --out`
     folder: PathBuf,
-    /// The page to write; `-` is standard output. Default: report.html in the folder. With --json: none
+    /// The page to write; `-` is standard output. Default: report.html in the folder
+    ///
+    /// With --json: none
     #[arg(short, long = "out", alias = "output", value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -47,8 +47,10 @@ pub(crate) struct Run {
     /// Policies of all connections whose flow has none of its own
     #[command(flatten)]
     policies: PolicyOptions,
-    /// Write what every connection does to this folder, one qlog file for each end (JSON-SEQ), named after its flow and links. Files that
-    /// are there stay
+    /// Write what every connection does to this folder, one qlog file for each end (JSON-SEQ), named after its
+    /// flow and links
+    ///
+    /// Files that are there stay
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
     /// Maximum size of each of these files, in bytes (suffixes k, M, G)

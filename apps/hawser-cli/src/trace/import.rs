@@ -31,8 +31,10 @@ Examples:
 pub(crate) struct Import {
     #[command(flatten)]
     source: Source,
-    /// What to write to: a folder, made if needed, or a table FILE.parquet, FILE.csv or FILE.jsonl. Files of these names
-    /// are replaced, but neither a trace that is read nor a scenario.toml that no import made
+    /// What to write to: a folder, made if needed, or a table FILE.parquet, FILE.csv or FILE.jsonl
+    ///
+    /// Files of these names are replaced, but neither a trace that is read nor a scenario.toml that no import
+    /// made
     #[arg(short, long, alias = "out", value_name = "DIR|FILE")]
     output: PathBuf,
     /// What to write; by default a table if the name has the ending of one, a scenario otherwise

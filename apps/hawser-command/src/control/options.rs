@@ -44,8 +44,10 @@ pub struct ControlOptions {
     /// $XDG_RUNTIME_DIR, or in /run/hawser
     #[arg(long, value_name = "PATH|none", env = "HAWSER_CONTROL")]
     control: Option<Place>,
-    /// Show links, connections and events on a web page at this TCP address, and metrics (OpenMetrics) at /metrics. The
-    /// address of the page has a token and is printed. Default: no page
+    /// Show links, connections and events on a web page at this TCP address, and metrics (OpenMetrics) at
+    /// /metrics. Default: no page
+    ///
+    /// The address of the page has a token and is printed
     #[arg(long = "status-http", visible_alias = "http", value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
 }
@@ -58,8 +60,10 @@ pub struct LiveControlOptions {
     /// $XDG_RUNTIME_DIR, or in /run/hawser
     #[arg(long, value_name = "PATH|none", env = "HAWSER_CONTROL")]
     control: Option<Place>,
-    /// Show links, connections and events on a web page at this TCP address, and metrics (OpenMetrics) at /metrics. The
-    /// address of the page has a token and is printed. Default: no page
+    /// Show links, connections and events on a web page at this TCP address, and metrics (OpenMetrics) at
+    /// /metrics. Default: no page
+    ///
+    /// The address of the page has a token and is printed
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     status_http: Option<SocketAddr>,
 }
