@@ -85,7 +85,7 @@ impl Wanted<'_> {
             Ok(found) => found,
             Err(error) => return Ok(Plan::File(Some(format!("systemd-resolved does not answer: {error}")))),
         };
-        if self.dns.is_empty() && found.upstream().await.is_ok_and(|upstream| upstream.is_empty()) {
+        if self.dns.is_empty() && found.upstream().await.map_or(true, |upstream| upstream.is_empty()) {
             // Names of the domains would be asked for in a circle: here, at resolved, here.
             let why = "systemd-resolved has no resolvers of its own: --dns names one";
             return Ok(Plan::File(Some(why.to_owned())));

@@ -150,7 +150,7 @@ impl Resolved {
         if link.servers.iter().any(IpAddr::is_loopback)
             && let Err(error) = self.call("SetLinkDNSOverTLS", &(index, "no")).await
         {
-            // A resolver of this machine has no certificate. One before version 239 has no such setting either.
+            // A resolver of this machine has no certificate. One that is built without DNS over TLS has no such setting.
             tracing::debug!(%error, "systemd-resolved keeps its setting of DNS over TLS");
         }
         let servers: Vec<(i32, Vec<u8>)> = link.servers.iter().map(family_and_bytes).collect();
