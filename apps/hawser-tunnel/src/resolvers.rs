@@ -39,7 +39,7 @@ pub enum Way {
 /// What would be done, and why not otherwise.
 pub enum Plan {
     /// This service is told.
-    Resolved(Resolved),
+    Resolved(Box<Resolved>),
     /// The file changes; with a reason where programs ask systemd-resolved nevertheless.
     File(Option<String>),
 }
@@ -90,7 +90,7 @@ impl Wanted<'_> {
             let why = "systemd-resolved has no resolvers of its own: --dns names one";
             return Ok(Plan::File(Some(why.to_owned())));
         }
-        Ok(Plan::Resolved(found))
+        Ok(Plan::Resolved(Box::new(found)))
     }
 
     async fn leads_through(&self, resolver: IpAddr, netlink: &Netlink) -> Result<bool, NetlinkError> {
@@ -188,7 +188,7 @@ impl Resolvers {
 
 /// Keeps resolved informed for as long as a tunnel runs.
 struct Keeper {
-    resolved: Resolved,
+    resolved: Box<Resolved>,
     link: LinkResolvers,
     file: File,
     say: Say,
