@@ -11,6 +11,7 @@ use hawser_tunnel::client::{Tunnel, TunnelConfig, TunnelError};
 use hawser_tunnel::host::netlink::Netlink;
 use hawser_tunnel::host::split::{Cgroup, Split};
 use hawser_tunnel::host::state::{State, StateError};
+use hawser_tunnel::resolvers::Way;
 use ipnet::IpNet;
 
 use crate::gateway_client::{self, Gateway, GatewayOptions, say};
@@ -295,6 +296,10 @@ fn announce(
             "gateway": gateway.address.to_string(),
             "user": gateway.hello.user,
             "dns": config.dns,
+            "dns_by": tunnel.resolvers().map(|way| match way {
+                Way::Resolved => "systemd-resolved",
+                Way::File => "resolv.conf",
+            }),
             "undone": tunnel.undone,
         }));
     }

@@ -11,19 +11,23 @@ use hawser_gateway::client::{GatewayClient, IpTunnel, IpTunnelReceiver, IpTunnel
 use hawser_gateway::traffic::Traffic;
 use hawser_masque::flows::FlowTable;
 use hawser_masque::packet::{self, Packet, Unreachable};
+use ipnet::IpNet;
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::device::{self, DeviceError, FrameHeader, HEADER, MAX_FRAME, Tun};
 use crate::host::netlink::{Netlink, NetlinkError, SENDERS_MARK};
 use crate::host::resolv::Resolv;
+use crate::host::resolved::LinkResolvers;
 use crate::host::split::Split;
 use crate::host::state::{State, StateError};
 use crate::host::sysctl::Sysctl;
 use crate::host::{forwarding, nft};
 use crate::lane::{self, Lane};
 use crate::links::Host;
-use crate::names::{self, Names};
+use crate::names::{self, Listener, Names};
+use crate::resolvers::{File, Plan, Resolvers, ResolversError, Wanted, Way};
 
 /// MTU of the device: at least what IPv6 asks for, at most what links carry. Larger packets than a datagram has room for travel on
 /// the stream of the tunnel.
@@ -103,15 +107,25 @@ pub enum TunnelError {
     },
 }
 
+impl From<ResolversError> for TunnelError {
+    fn from(error: ResolversError) -> Self {
+        match error {
+            ResolversError::State(error) => TunnelError::State(error),
+            ResolversError::File { path, source } => TunnelError::Resolv { path, source },
+        }
+    }
+}
+
 /// A tunnel that runs. [`stop`](Tunnel::stop) undoes what it changed.
 pub struct Tunnel {
     /// The addresses of this machine in it.
     pub addresses: Vec<IpAddr>,
     /// What was left behind by one before, and undone.
     pub undone: Vec<String>,
-    state: State,
+    state: Arc<AsyncMutex<State>>,
     netlink: Netlink,
     tasks: Vec<JoinHandle<()>>,
+    resolvers: Option<Resolvers>,
     /// Address translation for a LAN, and marks of control groups.
     _tables: Vec<nft::Table>,
 }
@@ -120,6 +134,7 @@ pub struct Tunnel {
 struct Begun {
     addresses: Vec<IpAddr>,
     tasks: Vec<JoinHandle<()>>,
+    resolvers: Option<Resolvers>,
     tables: Vec<nft::Table>,
 }
 
@@ -143,13 +158,14 @@ impl Tunnel {
     /// [`TunnelError`]; the machine is then as it was.
     pub async fn start(client: GatewayClient, config: TunnelConfig, say: Say) -> Result<Self, TunnelError> {
         let netlink = Netlink::new()?;
-        let (mut state, undone) = State::begin(&config.state, &netlink).await?;
-        match Tunnel::set_up(client, &config, say, &netlink, &mut state).await {
-            Ok(Begun { addresses, tasks, tables }) => {
-                Ok(Tunnel { addresses, undone, state, netlink, tasks, _tables: tables })
+        let (state, undone) = State::begin(&config.state, &netlink).await?;
+        let state = Arc::new(AsyncMutex::new(state));
+        match Tunnel::set_up(client, &config, say, &netlink, &state).await {
+            Ok(Begun { addresses, tasks, resolvers, tables }) => {
+                Ok(Tunnel { addresses, undone, state, netlink, tasks, resolvers, _tables: tables })
             }
             Err(error) => {
-                if let Err(error) = state.undo(&netlink).await {
+                if let Err(error) = state.lock().await.undo(&netlink).await {
                     tracing::error!(%error, "what was changed is not undone");
                 }
                 Err(error)
@@ -162,7 +178,7 @@ impl Tunnel {
         config: &TunnelConfig,
         say: Say,
         netlink: &Netlink,
-        state: &mut State,
+        state: &Arc<AsyncMutex<State>>,
     ) -> Result<Begun, TunnelError> {
         refuse_loops(&config.direct, netlink).await?;
         let tunnel = client.ip(&[]).await?;
@@ -174,7 +190,7 @@ impl Tunnel {
         let host = Host::new(netlink, index, &config.split, has_v6);
         host.add(&addresses).await?;
         let lane = lane(&client, &device, config.connections, &host, has_v6).await?;
-        state.note_rules()?;
+        state.lock().await.note_rules()?;
         for is_v4 in [true, false].into_iter().filter(|is_v4| *is_v4 || has_v6) {
             if config.kill_switch {
                 host.block(is_v4).await?;
@@ -185,13 +201,13 @@ impl Tunnel {
         }
         let mut tables = Vec::new();
         if let Some(lan) = &config.lan {
-            tables.push(share(lan, &config.device, netlink, state).await?);
+            tables.push(share(lan, &config.device, netlink, &mut *state.lock().await).await?);
         }
         if !config.split.cgroups.is_empty() {
             let marked = nft::mark(&config.split.cgroups, SENDERS_MARK, &config.device);
             tables.push(marked.map_err(TunnelError::Cgroups)?);
         }
-        let names = resolvers(config, &host, state).await?;
+        let (resolvers, names) = resolvers(config, &host, state, &say).await?;
         let IpTunnel { sender, receiver, .. } = tunnel;
         let up = Up { sender, addresses: addresses.clone() };
         let shared = Arc::new(Shared { device, up: Mutex::new(Some(up)) });
@@ -202,7 +218,12 @@ impl Tunnel {
             tokio::spawn(adapt(shared, host)),
         ];
         tasks.extend(names.map(|names| tokio::spawn(names.run())));
-        Ok(Begun { addresses, tasks, tables })
+        Ok(Begun { addresses, tasks, resolvers, tables })
+    }
+
+    /// How programs come to ask the resolvers of the tunnel; `None` if they ask others.
+    pub fn resolvers(&self) -> Option<Way> {
+        self.resolvers.as_ref().map(|resolvers| resolvers.way)
     }
 
     /// Ends it, and undoes what it changed. Returns in words what that was.
@@ -210,8 +231,11 @@ impl Tunnel {
     /// # Errors
     /// When something cannot be undone; the next start, or [`State::clean`], tries again.
     pub async fn stop(self) -> Result<Vec<String>, StateError> {
+        if let Some(resolvers) = self.resolvers {
+            resolvers.stop().await;
+        }
         // First the routes: what is sent meanwhile goes over the links.
-        let undone = self.state.undo(&self.netlink).await;
+        let undone = self.state.lock().await.undo(&self.netlink).await;
         for task in &self.tasks {
             task.abort();
         }
@@ -238,25 +262,46 @@ async fn refuse_loops(direct: &[IpAddr], netlink: &Netlink) -> Result<(), Tunnel
 async fn resolvers(
     config: &TunnelConfig,
     host: &Host,
-    state: &mut State,
-) -> Result<Option<Names>, TunnelError> {
-    if config.dns.is_empty() && config.split.domains.is_empty() {
-        return Ok(None);
+    state: &Arc<AsyncMutex<State>>,
+    say: &Say,
+) -> Result<(Option<Resolvers>, Option<Names>), TunnelError> {
+    let domains = &config.split.domains;
+    if config.dns.is_empty() && domains.is_empty() {
+        return Ok((None, None));
+    }
+    let wanted =
+        Wanted { file: &config.resolv, dns: &config.dns, split: &config.split, direct: &config.direct };
+    let plan = wanted.plan(&host.netlink).await?;
+    let mut file = File { path: config.resolv.clone(), names: config.dns.clone(), state: state.clone() };
+    let mut link =
+        LinkResolvers { device: host.index, servers: config.dns.clone(), domains: domains.clone() };
+    if domains.is_empty() {
+        return Ok((Some(Resolvers::start(plan, link, file, say).await?), None));
     }
     let failed = |source| TunnelError::Resolv { path: config.resolv.clone(), source };
-    let resolv = Resolv::read(&config.resolv).map_err(failed)?;
-    state.note_resolv(resolv.clone())?;
-    if config.split.domains.is_empty() {
-        resolv.replace(&config.dns).map_err(failed)?;
-        return Ok(None);
-    }
     let before = Resolv::resolvers(&config.resolv).map_err(failed)?;
-    let names = Names::start(config.split.domains.clone(), config.dns.clone(), before.clone(), host.clone());
-    let names = names.await.map_err(TunnelError::Names)?;
+    // Who resolved asks now: if it asks this process, that cannot ask it.
+    let upstream = match &plan {
+        Plan::Resolved(resolved) => {
+            // Some versions ask over the device, whatever the address: there this one leads here, too (systemd 25397).
+            host.netlink.add_local_address(host.index, IpNet::from(names::ADDRESS)).await?;
+            resolved.upstream().await.unwrap_or_default()
+        }
+        Plan::File(_) => Vec::new(),
+    };
+    let listener = Listener::bind().await.map_err(TunnelError::Names)?;
+    link.servers = vec![names::ADDRESS];
     // Behind it those of before: after a crash there are still some.
-    let now: Vec<IpAddr> = std::iter::once(names::ADDRESS).chain(before).collect();
-    resolv.replace(&now).map_err(failed)?;
-    Ok(Some(names))
+    file.names = std::iter::once(names::ADDRESS).chain(before.iter().copied()).collect();
+    let resolvers = Resolvers::start(plan, link, file, say).await?;
+    let others = if resolvers.way == Way::Resolved { upstream } else { before };
+    match Names::start(listener, domains.clone(), config.dns.clone(), others, host.clone()).await {
+        Ok(names) => Ok((Some(resolvers), Some(names))),
+        Err(error) => {
+            resolvers.stop().await;
+            Err(TunnelError::Names(error))
+        }
+    }
 }
 
 /// The lane in which TCP travels as streams; none for a gateway that takes packets only.

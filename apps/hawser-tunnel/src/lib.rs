@@ -8,6 +8,7 @@
 //!
 //! * [`client`]: the end at the host. TCP ends here and travels as streams ([`lane`]), so that one connection uses all links;
 //!   everything else travels in datagrams.
+//! * [`resolvers`]: where programs have names looked up, by systemd-resolved or by the file that names resolvers.
 //! * `names`: look-ups of names whose traffic goes through the tunnel.
 //! * [`server`]: the TUN device behind a gateway, address translation, forwarding.
 //! * [`host`]: what is changed on a machine, by netlink, and how all of it is undone, also by the next start after a crash.
@@ -21,6 +22,7 @@ pub mod host;
 pub mod lane;
 mod links;
 mod names;
+pub mod resolvers;
 pub mod server;
 
 pub use device::DeviceError;

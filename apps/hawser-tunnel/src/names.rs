@@ -34,10 +34,26 @@ const MAX_DATAGRAM: usize = 4_096;
 /// How long to wait when there is no descriptor left, or a socket reports what became of an answer.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A resolver for this machine.
-pub(crate) struct Names {
+/// Where questions wait until there is a resolver for them.
+pub(crate) struct Listener {
     udp: Arc<UdpSocket>,
     tcp: TcpListener,
+}
+
+impl Listener {
+    /// At [`ADDRESS`].
+    ///
+    /// # Errors
+    /// When another program listens there.
+    pub(crate) async fn bind() -> io::Result<Self> {
+        let udp = Arc::new(UdpSocket::bind((ADDRESS, PORT)).await?);
+        Ok(Listener { udp, tcp: TcpListener::bind((ADDRESS, PORT)).await? })
+    }
+}
+
+/// A resolver for this machine.
+pub(crate) struct Names {
+    listener: Listener,
     inner: Arc<Inner>,
 }
 
@@ -56,8 +72,9 @@ impl Names {
     /// For these domains, with resolvers that are asked through the tunnel, and those of the machine.
     ///
     /// # Errors
-    /// When there is nobody to ask, or another program listens at [`ADDRESS`].
+    /// When there is nobody to ask.
     pub(crate) async fn start(
+        listener: Listener,
         domains: Vec<String>,
         inside: Vec<IpAddr>,
         outside: Vec<IpAddr>,
@@ -74,19 +91,14 @@ impl Names {
         for resolver in inside {
             host.lead_to(resolver).await.map_err(io::Error::other)?;
         }
-        let udp = Arc::new(UdpSocket::bind((ADDRESS, PORT)).await?);
-        let tcp = TcpListener::bind((ADDRESS, PORT)).await?;
         let turns = Arc::new(Semaphore::new(MAX_QUESTIONS));
-        Ok(Names {
-            udp,
-            tcp,
-            inner: Arc::new(Inner { domains, chosen, others, host, led: Mutex::default(), turns }),
-        })
+        let inner = Inner { domains, chosen, others, host, led: Mutex::default(), turns };
+        Ok(Names { listener, inner: Arc::new(inner) })
     }
 
     /// Answers until it is dropped.
     pub(crate) async fn run(self) {
-        let Names { udp, tcp, inner } = self;
+        let Names { listener: Listener { udp, tcp }, inner } = self;
         let mut buffer = vec![0; MAX_DATAGRAM];
         loop {
             tokio::select! {

@@ -1,6 +1,7 @@
 //! `hawser tunnel check`: what a tunnel would change, and what is missing for it.
 
 use std::fs::OpenOptions;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use clap::Args;
@@ -8,6 +9,7 @@ use hawser_status::Hub;
 use hawser_tunnel::host::netlink::Netlink;
 use hawser_tunnel::host::split::Cgroup;
 use hawser_tunnel::host::state::{Found, State};
+use hawser_tunnel::resolvers::{Plan, Wanted};
 use serde::Serialize;
 
 use super::{Choices, NO_PACKETS, STATE_FILE, carries_packets, resolvers};
@@ -50,9 +52,10 @@ pub(super) async fn run(
     interrupt: Interrupt,
 ) -> Result<(), Failure> {
     let choices = &arguments.choices;
+    let netlink = Netlink::new().map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
     let mut findings = privileges();
-    findings.extend(machine(choices).await?);
-    let mut dns = choices.dns.clone();
+    findings.extend(machine(choices, &netlink).await);
+    let (mut dns, mut direct) = (choices.dns.clone(), Vec::new());
     if arguments.gateway.is_named() {
         match arguments
             .gateway
@@ -66,7 +69,7 @@ pub(super) async fn run(
                 if !carries_packets(&gateway) {
                     findings.push(Finding::Missing(NO_PACKETS.to_owned()));
                 }
-                dns = resolvers(choices, &gateway);
+                (dns, direct) = (resolvers(choices, &gateway), gateway.addresses());
                 gateway.close().await;
             }
             Err(failure) => findings.push(Finding::Missing(failure.message)),
@@ -76,7 +79,8 @@ pub(super) async fn run(
             "which gateway? HOST[:PORT], or `gateway` in the file of --config".to_owned(),
         ));
     }
-    findings.extend(changes(choices, &dns));
+    findings.extend(changes(choices));
+    findings.extend(lookups(choices, &dns, &direct, &netlink).await);
     report(&findings, output)
 }
 
@@ -100,7 +104,7 @@ fn privileges() -> Vec<Finding> {
     findings
 }
 
-async fn machine(choices: &Choices) -> Result<Vec<Finding>, Failure> {
+async fn machine(choices: &Choices, netlink: &Netlink) -> Vec<Finding> {
     let mut findings = Vec::new();
     let path = choices.run.join(STATE_FILE);
     match State::look(&path) {
@@ -114,7 +118,6 @@ async fn machine(choices: &Choices) -> Result<Vec<Finding>, Failure> {
         ))),
         Err(error) => findings.push(Finding::Missing(error.to_string())),
     }
-    let netlink = Netlink::new().map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
     if let Some(lan) = &choices.lan {
         match netlink.find(lan).await {
             Ok(index) if netlink.networks(index).await.is_ok_and(|networks| networks.is_empty()) => {
@@ -136,10 +139,10 @@ async fn machine(choices: &Choices) -> Result<Vec<Finding>, Failure> {
             format!("the name {} is taken by another device: choose one with --device", choices.device);
         findings.push(Finding::Missing(what));
     }
-    Ok(findings)
+    findings
 }
 
-fn changes(choices: &Choices, dns: &[std::net::IpAddr]) -> Vec<Finding> {
+fn changes(choices: &Choices) -> Vec<Finding> {
     let change = |what: String| Finding::Change(what);
     let what = if choices.is_everything() {
         "everything but what is on the networks of the links".to_owned()
@@ -156,16 +159,6 @@ fn changes(choices: &Choices, dns: &[std::net::IpAddr]) -> Vec<Finding> {
         changes
             .push(change("an nftables table hawser-split, which marks packets of control groups".to_owned()));
     }
-    if !choices.domain.is_empty() {
-        let path = choices.resolv_conf.display();
-        changes.push(change(format!(
-            "{path} names Hawser, at 127.18.45.53, before the resolvers that it names now"
-        )));
-    } else if !dns.is_empty() {
-        let dns: Vec<String> = dns.iter().map(ToString::to_string).collect();
-        let path = choices.resolv_conf.display();
-        changes.push(change(format!("{path} names {} while the tunnel is there", dns.join(" and "))));
-    }
     if let Some(lan) = &choices.lan {
         changes.push(change(format!("forwarding, and address translation for the hosts on {lan}")));
     }
@@ -175,6 +168,37 @@ fn changes(choices: &Choices, dns: &[std::net::IpAddr]) -> Vec<Finding> {
         ));
     }
     changes
+}
+
+/// Where names would be looked up, and who would be told of it: systemd-resolved, or the file.
+async fn lookups(choices: &Choices, dns: &[IpAddr], direct: &[IpAddr], netlink: &Netlink) -> Option<Finding> {
+    if choices.domain.is_empty() && dns.is_empty() {
+        return None;
+    }
+    // A control group that does not exist is said elsewhere.
+    let split = choices.split().ok()?;
+    let wanted = Wanted { file: &choices.resolv_conf, dns, split: &split, direct };
+    let (path, device) = (choices.resolv_conf.display(), &choices.device);
+    let servers = dns.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
+    let domains = choices.domain.join(", ");
+    let what = match wanted.plan(netlink).await {
+        Err(error) => return Some(Finding::Missing(error.to_string())),
+        Ok(Plan::Resolved(_)) if domains.is_empty() => {
+            format!("systemd-resolved asks {servers} for all names, over {device}; {path} stays as it is")
+        }
+        Ok(Plan::Resolved(_)) => format!(
+            "systemd-resolved asks Hawser, at 127.18.45.53, for names of {domains}; {path} stays as it is"
+        ),
+        Ok(Plan::File(why)) => {
+            let what = if domains.is_empty() {
+                format!("{path} names {servers} while the tunnel is there")
+            } else {
+                format!("{path} names Hawser, at 127.18.45.53, before the resolvers that it names now")
+            };
+            why.map_or_else(|| what.clone(), |why| format!("{what} ({why})"))
+        }
+    };
+    Some(Finding::Change(what))
 }
 
 fn report(findings: &[Finding], output: Output) -> Result<(), Failure> {

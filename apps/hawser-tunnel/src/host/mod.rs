@@ -8,6 +8,7 @@ pub(crate) mod forwarding;
 pub mod netlink;
 pub mod nft;
 pub mod resolv;
+pub mod resolved;
 pub mod split;
 pub mod state;
 pub mod sysctl;

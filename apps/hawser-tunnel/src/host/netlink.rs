@@ -8,7 +8,7 @@ use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use rtnetlink::packet_route::AddressFamily;
 use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags, AddressMessage, AddressScope};
-use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteType};
+use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
 use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage, RuleUidRange};
 use rtnetlink::{Handle, IpVersion, LinkUnspec, RouteMessageBuilder};
 
@@ -22,6 +22,8 @@ pub(crate) const SENDERS_MARK: u32 = TABLE;
 const PRIORITIES: std::ops::Range<u32> = TABLE..TABLE + 4;
 /// The main routing table.
 const MAIN: u32 = 254;
+/// That of the machine's own addresses.
+const LOCAL: u32 = 255;
 /// Preference of routes that stop what the tunnel does not carry: behind all others.
 const LAST_METRIC: u32 = 4_000_000_000;
 /// Routes and rules that are removed in one go: more are somebody else's mistake.
@@ -57,6 +59,18 @@ pub struct Netlink {
 /// A device of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index(u32);
+
+impl Index {
+    /// As the kernel counts.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    #[cfg(test)]
+    pub(crate) fn numbered(number: u32) -> Self {
+        Index(number)
+    }
+}
 
 impl Netlink {
     /// Must be called inside a tokio runtime.
@@ -371,24 +385,32 @@ impl Netlink {
 
     /// What is in the tables of a tunnel.
     async fn own_routes(&self, version: IpVersion) -> Result<Vec<RouteMessage>, NetlinkError> {
+        let tables = [TABLE, SENDERS_TABLE].map(RouteAttribute::Table);
+        self.routes(version, |route| tables.iter().any(|table| route.attributes.contains(table))).await
+    }
+
+    /// The routes that are wanted, of all tables.
+    async fn routes(
+        &self,
+        version: IpVersion,
+        is_wanted: impl Fn(&RouteMessage) -> bool,
+    ) -> Result<Vec<RouteMessage>, NetlinkError> {
         let message = match version {
             IpVersion::V4 => RouteMessageBuilder::<Ipv4Addr>::new().build(),
             IpVersion::V6 => RouteMessageBuilder::<Ipv6Addr>::new().build(),
         };
-        let tables = [TABLE, SENDERS_TABLE].map(RouteAttribute::Table);
         let mut routes = pin!(self.handle.route().get(message).execute());
-        let mut own = Vec::new();
+        let mut wanted = Vec::new();
         loop {
             match routes.try_next().await {
                 Ok(Some(route)) => {
-                    let is_own = tables.iter().any(|table| route.attributes.contains(table));
-                    if is_own && own.len() < MOST_REMOVED {
-                        own.push(route);
+                    if is_wanted(&route) && wanted.len() < MOST_REMOVED {
+                        wanted.push(route);
                     }
                 }
-                Ok(None) => return Ok(own),
+                Ok(None) => return Ok(wanted),
                 // A kernel without IPv6 has none.
-                Err(_) if version == IpVersion::V6 => return Ok(own),
+                Err(_) if version == IpVersion::V6 => return Ok(wanted),
                 Err(error) => return Err(refused("list the routes")(error)),
             }
         }
@@ -406,6 +428,16 @@ impl Netlink {
         Ok(routes.concat().iter().any(leads))
     }
 
+    /// Returns true if this machine reaches an address past any tunnel: it is its own, or has a route in the main table that is not a
+    /// default route (which [`add_rules`](Self::add_rules) leaves in front of the tunnel).
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(crate) async fn has_near_route(&self, address: IpAddr) -> Result<bool, NetlinkError> {
+        let version = if address.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
+        Ok(!self.routes(version, |route| leads_near(route, address)).await?.is_empty())
+    }
+
     /// How many rules of a tunnel there are.
     ///
     /// # Errors
@@ -415,6 +447,23 @@ impl Netlink {
         let v6 = self.rules(IpVersion::V6).await?;
         Ok(v4.iter().chain(&v6).filter(|rule| is_own(rule)).count())
     }
+}
+
+/// Whether a route to this address goes before the default routes.
+fn leads_near(route: &RouteMessage, address: IpAddr) -> bool {
+    let tables = [MAIN, LOCAL].map(RouteAttribute::Table);
+    let length = route.header.destination_prefix_length;
+    let has_it = |attribute: &RouteAttribute| {
+        let prefix = match attribute {
+            RouteAttribute::Destination(RouteAddress::Inet(prefix)) => IpAddr::V4(*prefix),
+            RouteAttribute::Destination(RouteAddress::Inet6(prefix)) => IpAddr::V6(*prefix),
+            _ => return false,
+        };
+        IpNet::new(prefix, length).is_ok_and(|prefix| prefix.contains(&address))
+    };
+    length > 0
+        && tables.iter().any(|table| route.attributes.contains(table))
+        && route.attributes.iter().any(has_it)
 }
 
 /// Whether a rule is one that a tunnel adds.

@@ -133,6 +133,20 @@ impl State {
         self.write()
     }
 
+    /// The resolvers are to be what they were now, not only at the end.
+    ///
+    /// # Errors
+    /// When they cannot be; [`undo`](Self::undo) tries again.
+    pub fn restore_resolv(&mut self) -> Result<(), StateError> {
+        if let Some(resolv) = &self.content.resolv {
+            let failed = |source| StateError::File { path: PathBuf::from("resolv.conf"), source };
+            resolv.restore().map_err(failed)?;
+            self.content.resolv = None;
+            self.write()?;
+        }
+        Ok(())
+    }
+
     /// These sysctls will have other values.
     ///
     /// # Errors
@@ -146,7 +160,7 @@ impl State {
     ///
     /// # Errors
     /// The first failure.
-    pub async fn undo(self, netlink: &Netlink) -> Result<Vec<String>, StateError> {
+    pub async fn undo(&self, netlink: &Netlink) -> Result<Vec<String>, StateError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source| StateError::File { path, source }

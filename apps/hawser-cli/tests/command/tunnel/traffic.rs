@@ -1,5 +1,7 @@
 //! Which packets go through a tunnel, what of them arrives as it was sent, and what nobody is to see of it.
 
+use std::process::Command;
+
 use super::{CLIENT, GATEWAY, SCENARIO, can_run, prepared, run_in, run_steps};
 use crate::support::key_in;
 
@@ -46,6 +48,22 @@ fn users_groups_and_domains_go_through_and_nothing_else() {
     }
     let gateway = format!("{GATEWAY}{RESOLVERS}");
     let printed = run_in(prepared().path(), SCENARIO, &gateway, CLIENT, include_str!("steps/split.sh"));
+    assert!(printed.ends_with("done\n"), "{printed}");
+}
+
+#[test]
+fn systemd_resolved_is_told_of_resolvers_and_no_file_changes() {
+    if !can_run() {
+        return;
+    }
+    if Command::new("dbus-daemon").arg("--version").output().is_err() {
+        return eprintln!("skipped: needs dbus-daemon");
+    }
+    let work = prepared();
+    std::fs::write(work.path().join("resolved.py"), include_str!("resolved.py")).unwrap();
+    let gateway = format!("{GATEWAY}{RESOLVERS}");
+    let client = format!("{}{CLIENT}", include_str!("with-resolved.sh"));
+    let printed = run_in(work.path(), SCENARIO, &gateway, &client, include_str!("steps/resolved.sh"));
     assert!(printed.ends_with("done\n"), "{printed}");
 }
 
