@@ -91,6 +91,7 @@ fn kind_of(kind: &FlowKind) -> &'static str {
         FlowKind::Requests { .. } => "requests",
         FlowKind::Datagrams { .. } => "datagrams",
         FlowKind::Application { .. } => "application",
+        FlowKind::TunnelMix(_) => "tunnel-mix",
         FlowKind::Udp { .. } => "udp",
     }
 }

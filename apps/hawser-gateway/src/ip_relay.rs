@@ -8,22 +8,22 @@ use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use hawser_h3::{DatagramError, HttpDatagram};
 use hawser_masque::capsule::{self, Capsule, CapsuleError, Capsules, DATAGRAM};
+use hawser_masque::datagrams;
 use hawser_masque::flows::{Class, Verdict};
 use hawser_masque::ip::{self, IpCapsuleError, PrefixEntry, Route};
 use hawser_masque::order::{self, Reorder};
 use hawser_masque::packet;
+use hawser_masque::twice::{Seen, Twice};
 use hawser_masque::udp::{self, MAX_DATAGRAM};
 use hawser_net::Connection;
-use hawser_net::policy::DatagramInfo;
+use hawser_net::policy::{DatagramInfo, PathState, PathStatus};
 use http::HeaderMap;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::datagrams;
 use crate::flows::{Dropped, FlowReceiver, FlowSender};
 use crate::halves::{Incoming, Outgoing};
 use crate::traffic::{Kind, Traffic, Waiting};
-use crate::twice::{self, Twice};
 
 /// Packets too large for a datagram that wait for the stream; what comes beyond them is dropped, as on any full link.
 const QUEUE: usize = 64;
@@ -74,6 +74,24 @@ pub(crate) fn dropped(traffic: &Traffic) -> Dropped {
         let numbered = order::read(datagram.clone());
         traffic.dropped(numbered.map_or(Kind::Bulk, |numbered| numbered.verdict.class.into()));
     })
+}
+
+/// Returns the paths of a connection that real-time packets may take.
+fn seen(connection: &Connection) -> Vec<Seen> {
+    let active = connection.paths().into_iter().filter(|path| path.state == PathState::Active);
+    let seen = active.filter_map(|path| {
+        let stats = connection.path_stats(path.id)?;
+        Some(Seen {
+            id: path.id,
+            is_kept_back: path.status != PathStatus::Available,
+            smoothed_rtt: stats.smoothed_rtt,
+            rtt_variance: stats.rtt_variance,
+            delivery_rate: stats.delivery_rate,
+            bytes_in_flight: stats.bytes_in_flight,
+            heard_at: stats.heard_at,
+        })
+    });
+    seen.collect()
 }
 
 /// Sends into a tunnel. Cheap to clone.
@@ -137,7 +155,7 @@ impl IpSender {
         let (now, bytes) = (self.connection.now(), parts[0].len() + parts[1].len());
         let paths = {
             let mut twice = twice.lock().unwrap_or_else(PoisonError::into_inner);
-            twice.paths(now, bytes, || twice::seen(&self.connection))
+            twice.paths(now, bytes, || seen(&self.connection))
         };
         let sent = |path| self.flow.send_with(parts, &datagrams::copy(now, path)).is_ok();
         // Both, whatever becomes of the first.

@@ -15,7 +15,6 @@
 //! nobody reads holds up none of the others: see [`profile`].
 
 pub mod client;
-pub mod datagrams;
 pub mod egress;
 mod flows;
 mod gather;
@@ -31,6 +30,5 @@ mod relay;
 mod remote;
 pub mod server;
 pub mod traffic;
-mod twice;
 mod udp_relay;
 pub mod users;

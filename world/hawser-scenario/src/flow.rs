@@ -6,7 +6,7 @@ use hawser_link::Nanos;
 use hawser_media::Choice;
 use hawser_policy::Composition;
 
-use crate::Direction;
+use crate::{Direction, TunnelMix};
 
 /// Traffic between two hosts.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,13 +43,14 @@ pub struct Pattern {
 }
 
 impl FlowKind {
-    /// The way of its data; for requests that of the responses.
+    /// The way of its data; for requests that of the responses, for a mix that of its bulk transfer.
     pub fn direction(&self) -> Direction {
         match self {
             FlowKind::Bulk { direction, .. }
             | FlowKind::Datagrams { direction, .. }
             | FlowKind::Application { direction, .. }
             | FlowKind::Udp { direction, .. } => *direction,
+            FlowKind::TunnelMix(mix) => mix.bulk.unwrap_or(Direction::Down),
             FlowKind::Requests { .. } => Direction::Down,
         }
     }
@@ -96,6 +97,8 @@ pub enum FlowKind {
         /// What it is.
         application: Choice,
     },
+    /// What a tunnel carries at once, over one connection.
+    TunnelMix(TunnelMix),
     /// UDP packets without a transport, from one end of the links' route to the other, or over segments only.
     Udp {
         /// Which way.

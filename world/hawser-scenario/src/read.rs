@@ -7,6 +7,7 @@ mod flow;
 mod jitter;
 mod link;
 mod loss;
+mod mix;
 mod policies;
 mod queue;
 mod random;

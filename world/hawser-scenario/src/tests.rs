@@ -163,6 +163,7 @@ fn mistakes_at_the_top_level() {
 
 mod arbitrary;
 mod document;
+mod mix;
 mod models;
 mod policies;
 mod recordings;

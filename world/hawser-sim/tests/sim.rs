@@ -44,5 +44,6 @@ mod soak;
 mod sscc;
 mod tiles;
 mod transfer;
+mod tunnel_mix;
 mod uplinks;
 mod warnings;

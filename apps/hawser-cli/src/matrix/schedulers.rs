@@ -21,13 +21,14 @@ use hawser_command::report::{Channel, print, remark};
 use hawser_command::units::count;
 
 const EXAMPLES: &str = "\
-Every scheduler carries files of 5 and 50 MB, a page of 30 objects, requests for 10 kB, 30 frames per second on streams, and datagrams at 2 Mbit/s over \
-the links of eleven scenarios. Files are judged by goodput, the page by the time until it is complete, all else by the 99th percentile of the delay; \
+Every scheduler carries files of 5 and 50 MB, a page of 30 objects, requests for 10 kB, 30 frames per second on streams, datagrams at 2 Mbit/s, and the mix of \
+a tunnel (a transfer, pages, a call and a game at once) over the links of eleven scenarios. Files are judged by goodput, the page by the time until it is \
+complete, the mix by the geometric mean of goodput, pages and call, all else by the 99th percentile of the delay; \
 everybody is also given as a share of a scheduler that knows the links' future (oracle-edpf). `modes` is in the mode that a workload is for: aggregate where \
 goodput or completion judges, low-latency where delay does. Finished runs are kept: the same command goes on where it was \
 interrupted.
 
-Without options it is a thin subset, one seed with CUBIC: 1,400 runs. --full is 20 seeds with cubic, bbr, bbr2plus and olia: 80 times as many.
+Without options it is a thin subset, one seed with CUBIC: 1,848 runs. --full is 20 seeds with cubic, bbr, bbr2plus and olia: 80 times as many.
 
 The folder has every run (merged/cells.parquet) and the page (index.html). Printed are, for each scheduler, in how many cells it is first or within 3 % of the \
 first, its mean and its least share of the first, its mean share of the oracle, the most bytes that waited for earlier ones, and what it copied.

@@ -1,6 +1,6 @@
 //! The parts of a scenario as they are printed.
 
-use hawser_scenario::{Direction, Flow, FlowKind, Medium, Scenario, ScenarioLink, Transport};
+use hawser_scenario::{Direction, Flow, FlowKind, Medium, Scenario, ScenarioLink, Transport, TunnelMix};
 use serde::Serialize;
 
 use hawser::{Composition, PolicyKind, Registry};
@@ -173,6 +173,20 @@ fn short(names: &[String]) -> String {
     }
 }
 
+/// The parts of a mix.
+fn mixed(mix: &TunnelMix) -> String {
+    let bulk = mix.bulk.map(|direction| if direction == Direction::Up { "upload" } else { "download" });
+    let parts = [
+        bulk,
+        mix.web.map(|_| "pages"),
+        mix.call.map(|_| "call"),
+        mix.game.map(|_| "game"),
+        mix.udp.map(|_| "UDP"),
+    ];
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
+    format!("tunnel with {}", parts.join(", "))
+}
+
 fn what(flow: &Flow) -> String {
     let way = |direction: &Direction| if *direction == Direction::Up { "upload" } else { "download" };
     let rate = |rate: u64| units::bit_rate(rate as f64);
@@ -190,6 +204,7 @@ fn what(flow: &Flow) -> String {
             format!("{} of datagrams of {size} B at {}", way(direction), rate(*bits))
         }
         FlowKind::Application { direction, application } => format!("{} of {application}", way(direction)),
+        FlowKind::TunnelMix(mix) => mixed(mix),
         FlowKind::Udp { direction, size, rate: bits, poisson, .. } => {
             let gaps = if *poisson { "Poisson" } else { "even" };
             format!("{} of {gaps} UDP packets of {size} B at {}", way(direction), rate(*bits))

@@ -51,6 +51,9 @@ impl Traffic {
             | FlowKind::Datagrams { direction, .. }
             | FlowKind::Application { direction, .. }
             | FlowKind::Udp { direction, .. } => *direction = other.kind.direction(),
+            FlowKind::TunnelMix(mix) => {
+                mix.bulk = mix.bulk.map(|_| other.kind.direction());
+            }
             FlowKind::Requests { .. } => {}
         }
         Flow { kind, stop: None, count: 1, pattern: None, awaited: self.awaited, ..other.clone() }

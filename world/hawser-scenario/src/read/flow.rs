@@ -7,7 +7,7 @@ use hawser_media::{Choice, choose};
 use super::fields::{Fields, Value};
 use super::link::plain_name;
 use super::policies::{policies, spec};
-use super::{Context, Result, route};
+use super::{Context, Result, mix, route};
 use crate::{Direction, Flow, FlowKind, Pattern, ScenarioLink, Segment, Transport};
 
 /// Copies of one flow.
@@ -46,6 +46,7 @@ enum Kind {
     Requests,
     Datagrams,
     Application,
+    TunnelMix,
     Udp { poisson: bool },
 }
 
@@ -89,9 +90,9 @@ fn flow(name: &str, fields: Fields<'_>, network: &Network<'_>, context: &Context
         FlowKind::Requests { number, .. } => number.is_some(),
         // It says itself when it is over.
         FlowKind::Application { .. } => true,
-        FlowKind::Datagrams { .. } | FlowKind::Udp { .. } => false,
+        FlowKind::Datagrams { .. } | FlowKind::TunnelMix(_) | FlowKind::Udp { .. } => false,
     };
-    let is_application = matches!(kind, FlowKind::Application { .. });
+    let has_own_times = matches!(kind, FlowKind::Application { .. } | FlowKind::TunnelMix(_));
     let awaited = fields.read_or("awaited", own_end, |value| match value.boolean()? {
         true if !own_end && stop.is_none() => {
             Err(value.error("the flow has no end to wait for; give it a `size`, a `number` or a `stop`"))
@@ -108,8 +109,8 @@ fn flow(name: &str, fields: Fields<'_>, network: &Network<'_>, context: &Context
         policies: policies(&fields, &network.transport.policies, context.registry)?,
         kind,
         awaited,
-        pattern: fields.read("on_off", |value| match is_application {
-            true => Err(value.error("an application has its own times; leave `on_off` out")),
+        pattern: fields.read("on_off", |value| match has_own_times {
+            true => Err(value.error("an application or a mix has its own times; leave `on_off` out")),
             false => pattern(value),
         })?,
     };
@@ -140,6 +141,7 @@ fn kind(fields: &Fields<'_>, context: &Context<'_, '_>) -> Result<FlowKind> {
         ("requests", Kind::Requests),
         ("datagrams", Kind::Datagrams),
         ("application", Kind::Application),
+        ("tunnel-mix", Kind::TunnelMix),
         ("cbr", Kind::Udp { poisson: false }),
         ("poisson", Kind::Udp { poisson: true }),
     ])?;
@@ -166,6 +168,7 @@ fn kind(fields: &Fields<'_>, context: &Context<'_, '_>) -> Result<FlowKind> {
         Kind::Application => {
             FlowKind::Application { direction: direction(fields)?, application: application(fields)? }
         }
+        Kind::TunnelMix => FlowKind::TunnelMix(mix::mix(fields)?),
         Kind::Udp { poisson } => FlowKind::Udp {
             direction: direction(fields)?,
             size: fields.read_or("size", UDP_BYTES, |value| value.size_within(SMALLEST_UDP..=9000))? as u32,
@@ -189,7 +192,10 @@ impl Network<'_> {
                 let payload = payload.min(self.widest(links).saturating_sub(UDP_HEADERS).max(PAYLOADS[1]));
                 (*size, payload - AROUND_DATAGRAM, format!("what fits into {payload} bytes of UDP payload"))
             }
-            FlowKind::Bulk { .. } | FlowKind::Requests { .. } | FlowKind::Application { .. } => return Ok(()),
+            FlowKind::Bulk { .. }
+            | FlowKind::Requests { .. }
+            | FlowKind::Application { .. }
+            | FlowKind::TunnelMix(_) => return Ok(()),
         };
         if size <= most {
             return Ok(());

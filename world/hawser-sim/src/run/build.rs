@@ -12,7 +12,7 @@ use hawser_core::{
 use hawser_link::{LinkIndex, RouteIndex, derive_seed};
 use hawser_paths::CostCaps;
 use hawser_policy::{Composition, LinkId, LinkInfo, PathStatus, PolicyKind, Registry, Time};
-use hawser_scenario::{Departures, Direction, Flow, FlowKind, Layout, Scenario};
+use hawser_scenario::{Departures, Direction, Flow, FlowKind, Layout, Scenario, TunnelMix};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -32,6 +32,9 @@ use crate::Host;
 use crate::engine::{Attachment, Engine};
 use crate::oracle::{self, Knowledge, OracleEdpf};
 use crate::tls::{self, Sessions};
+
+/// Streams of a tunnel besides those of a page.
+const OTHER_STREAMS: u64 = 64;
 
 /// Says where the connections of a flow leave their qlog traces.
 pub type FlowTraces = Arc<dyn Fn(&Flow) -> QlogFactory + Send + Sync>;
@@ -238,10 +241,15 @@ impl<'a> Builder<'a> {
                     }
                     _ => None,
                 };
-                if application.is_some() && self.options.server.is_some() {
+                let mix = match &flow.kind {
+                    FlowKind::TunnelMix(mix) => Some(mix.clone()),
+                    _ => None,
+                };
+                let is_ours = application.is_some() || mix.is_some();
+                if is_ours && self.options.server.is_some() {
                     return Err(RunError::ForeignApplication { flow: flow.name.clone() });
                 }
-                let setup = Setup { config: self.server_config(&shared), deliveries, application };
+                let setup = Setup { config: self.server_config(&shared), deliveries, application, mix };
                 let session = self.session(number, flow, server, &shared, &setup, knowledge)?;
                 plans.entry(flow.client).or_default().push((number, session));
                 setups.push((server, setup));
@@ -375,6 +383,10 @@ impl<'a> Builder<'a> {
         config.qlog = self.options.qlog.as_ref().map(|traces| traces(flow));
         if let FlowKind::Application { application, .. } = &flow.kind {
             config.max_unidirectional_streams = config.max_unidirectional_streams.max(application.streams());
+        }
+        if let FlowKind::TunnelMix(TunnelMix { web: Some(web), .. }) = &flow.kind {
+            let streams = u64::from(web.objects) + OTHER_STREAMS;
+            config.max_bidirectional_streams = config.max_bidirectional_streams.max(streams);
         }
         Ok(config)
     }

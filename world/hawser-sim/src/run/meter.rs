@@ -67,6 +67,11 @@ impl Meter {
         Meter { deliveries: Some((deliveries, before)), ..Meter::default() }
     }
 
+    /// A meter of streams of the same connection that are counted apart.
+    pub(super) fn of_others(&self) -> Self {
+        Meter { deliveries: self.deliveries.clone(), ..Meter::default() }
+    }
+
     /// So many bytes arrived.
     pub fn arrived(&mut self, now: Time, bytes: u64) {
         if let Some(last) = self.last_at {

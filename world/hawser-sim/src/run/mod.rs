@@ -19,6 +19,7 @@ mod delivery;
 mod error;
 mod hosted;
 mod interfaces;
+mod lane;
 mod link_forecasts;
 mod meter;
 mod participant;

@@ -1,5 +1,8 @@
 //! What a client asks of a server: the first bytes of each stream.
 
+use hawser_core::Connection;
+use hawser_policy::StreamId;
+
 /// Bytes of an encoded request.
 pub const REQUEST_LENGTH: usize = 25;
 
@@ -53,6 +56,14 @@ impl Request {
             _ => None,
         }
     }
+}
+
+/// Opens a stream and puts a request on it.
+pub(super) fn ask(connection: &mut Connection, request: Request) -> Option<StreamId> {
+    let id = connection.open_stream(true)?;
+    // A fresh stream takes a request, or the connection is over.
+    connection.write(id, &request.encode()).ok()?;
+    Some(id)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use hawser_policy::{PathId, PolicyKind, Time};
 use hawser_scenario::{Direction, Flow, FlowKind};
 
 use super::build::SessionInfo;
+use super::lane::PacketLane;
 use super::meter::{Delays, Meter};
 use super::participant::Participant;
 use super::server::ServerSession;
@@ -184,7 +185,23 @@ impl Simulation {
             }
             _ => None,
         };
-        client.into_iter().chain(server).flatten().collect()
+        let of_ends = client.into_iter().chain(server).flatten();
+        of_ends.chain(self.lane_measures(number, info, now)).collect()
+    }
+
+    /// Of the packets of a tunnel, either way.
+    fn lane_measures(&self, number: usize, info: SessionInfo, now: Time) -> Vec<Measure> {
+        let client = self.client_session(number, info).and_then(|session| session.role.lane());
+        let server = match &self.parts.participants.0[info.server] {
+            Participant::Servers(host) => {
+                host.application.sessions.get(&number).and_then(ServerSession::lane)
+            }
+            _ => None,
+        };
+        let (Some(client), Some(server)) = (client, server) else { return Vec::new() };
+        let mut measures = PacketLane::measures(server, client, Direction::Down, now);
+        measures.extend(PacketLane::measures(client, server, Direction::Up, now));
+        measures
     }
 
     fn copies_and_repair(&mut self, number: usize, info: SessionInfo) -> (CopyOutcome, RepairOutcome) {
@@ -308,6 +325,7 @@ fn kind_of(kind: &FlowKind) -> &'static str {
         FlowKind::Requests { .. } => "requests",
         FlowKind::Datagrams { .. } => "datagrams",
         FlowKind::Application { .. } => "application",
+        FlowKind::TunnelMix(_) => "tunnel-mix",
         FlowKind::Udp { .. } => "udp",
     }
 }

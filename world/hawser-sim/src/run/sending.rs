@@ -23,16 +23,36 @@ impl Sending {
 
     /// Writes as much as the stream takes; true when everything was written.
     pub(super) fn push(&mut self, connection: &mut Connection) -> bool {
-        while self.offset < self.length {
-            match connection.write_bytes(self.stream, pattern_bytes(self.offset, self.length - self.offset)) {
+        self.push_most(u64::MAX, connection) == Pushed::All
+    }
+
+    /// Writes at most so much, as far as the stream takes it.
+    pub(super) fn push_most(&mut self, most: u64, connection: &mut Connection) -> Pushed {
+        let until = self.length.min(self.offset.saturating_add(most));
+        while self.offset < until {
+            match connection.write_bytes(self.stream, pattern_bytes(self.offset, until - self.offset)) {
                 Ok(written) if written > 0 => self.offset += written as u64,
-                _ => return false,
+                _ => return Pushed::Blocked,
             }
+        }
+        if until < self.length {
+            return Pushed::Part;
         }
         // The peer may have stopped the stream meanwhile, and then there is nothing to end.
         let _ = connection.finish(self.stream);
-        true
+        Pushed::All
     }
+}
+
+/// What came of an attempt to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pushed {
+    /// Everything is written.
+    All,
+    /// As much as was asked for, and more is left.
+    Part,
+    /// The stream takes no more for now.
+    Blocked,
 }
 
 /// Bytes of a datagram before its padding: number and time of sending.

@@ -1,6 +1,6 @@
 //! The application of all servers of a host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,18 +8,23 @@ use hawser_core::{Connection, ConnectionHandle, Event, ReadError, ReadOutcome, S
 use hawser_media::{Choice, Measure};
 use hawser_policy::{Earliest, StreamId, Time};
 use hawser_scenario::Direction::{self, Down, Up};
+use hawser_scenario::TunnelMix;
 use rustc_hash::FxHashMap;
 
 use super::client::role::{read_pattern, receive_datagrams};
 use super::delivery::{BothWays, Deliveries};
 use super::hosted::{Hosted, Wire};
+use super::lane::PacketLane;
 use super::meter::Meter;
 use super::participant::session_of;
 use super::request::{REQUEST_LENGTH, Request};
-use super::sending::{DatagramPacer, Sending};
+use super::sending::{DatagramPacer, Pushed, Sending};
 use super::summary::Totals;
 use crate::deadlines::Deadlines;
 use crate::{Application, Sockets};
+
+/// Most bytes that the relay of a tunnel moves from TCP to a stream before it is the turn of another one (`gather` of `hawser-gateway`).
+const BLOCK: u64 = 64 << 10;
 
 /// Does what the clients ask.
 pub(super) struct Servers {
@@ -40,6 +45,8 @@ pub(super) struct Setup {
     pub(super) deliveries: BothWays,
     /// The application of the flow, its direction and its seed.
     pub(super) application: Option<(Direction, Choice, u64)>,
+    /// What a tunnel carries.
+    pub(super) mix: Option<TunnelMix>,
 }
 
 /// The server's end of a session.
@@ -54,6 +61,16 @@ pub(super) struct ServerSession {
     streams: BTreeMap<StreamId, Stream>,
     pacer: Option<DatagramPacer>,
     hosted: Option<Hosted>,
+    tunnel: Option<Tunnel>,
+}
+
+/// What a tunnel has besides.
+struct Tunnel {
+    lane: PacketLane,
+    /// What of requests is counted, apart from transfers.
+    requests: Meter,
+    /// Streams with room that wait for their turn.
+    turns: VecDeque<StreamId>,
 }
 
 enum Stream {
@@ -67,9 +84,16 @@ enum Stream {
 
 impl ServerSession {
     fn new(setup: &Setup) -> Self {
+        let meter = Meter::of_deliveries(setup.deliveries[Up as usize].clone(), REQUEST_LENGTH as u64);
+        let tunnel = setup.mix.as_ref().map(|mix| Tunnel {
+            lane: PacketLane::new(mix, Down),
+            requests: meter.of_others(),
+            turns: VecDeque::new(),
+        });
         ServerSession {
             connection: None,
-            meter: Meter::of_deliveries(setup.deliveries[Up as usize].clone(), REQUEST_LENGTH as u64),
+            meter,
+            tunnel,
             gone: Totals::default(),
             sends: setup.deliveries[Down as usize].clone(),
             streams: BTreeMap::new(),
@@ -88,10 +112,17 @@ impl ServerSession {
         self.hosted.as_ref().map_or_else(Vec::new, |hosted| hosted.measures(now))
     }
 
+    /// Returns this end of a tunnel's lane of packets.
+    pub(super) fn lane(&self) -> Option<&PacketLane> {
+        self.tunnel.as_ref().map(|tunnel| &tunnel.lane)
+    }
+
     fn next_timeout(&self) -> Option<Time> {
         self.connection?;
         let hosted = self.hosted.as_ref().and_then(Hosted::next_timeout);
-        Earliest::NONE.or(hosted).or(self.pacer.as_ref().map(DatagramPacer::next_at)).time()
+        let lane = self.lane().and_then(PacketLane::next_timeout);
+        let turn = self.tunnel.as_ref().filter(|tunnel| !tunnel.turns.is_empty()).map(|_| Time::ZERO);
+        Earliest::NONE.or(hosted).or(lane).or(turn).or(self.pacer.as_ref().map(DatagramPacer::next_at)).time()
     }
 
     fn on_timeout(&mut self, now: Time, connection: &mut Connection) {
@@ -103,6 +134,18 @@ impl ServerSession {
         {
             hosted.on_timeout(&mut Wire { now, connection, meter: &mut self.meter });
         }
+        if let Some(Tunnel { lane, .. }) = &mut self.tunnel
+            && lane.next_timeout().is_some_and(|at| at <= now)
+        {
+            lane.on_timeout(now, connection, &mut self.meter);
+        }
+        self.take_turns(connection);
+    }
+
+    /// Each stream of a tunnel that has room moves a block.
+    fn take_turns(&mut self, connection: &mut Connection) {
+        let turns = self.tunnel.as_mut().map(|tunnel| std::mem::take(&mut tunnel.turns));
+        turns.into_iter().flatten().for_each(|id| self.write(id, connection));
     }
 
     /// Datagrams sent by this end.
@@ -134,7 +177,10 @@ impl ServerSession {
                 let _ = connection.reset(*id, 0);
                 self.sends.abandoned(*id);
             }
-            Event::DatagramReceived => receive_datagrams(now, connection, &mut self.meter),
+            Event::DatagramReceived => match &mut self.tunnel {
+                Some(tunnel) => tunnel.lane.receive(now, connection, &mut self.meter),
+                None => receive_datagrams(now, connection, &mut self.meter),
+            },
             _ => {}
         }
     }
@@ -163,6 +209,9 @@ impl ServerSession {
                     if let Some(hosted) = &mut self.hosted {
                         hosted.start(now, &mut Wire { now, connection, meter: &mut self.meter });
                     }
+                    if let Some(tunnel) = &mut self.tunnel {
+                        tunnel.lane.start(now, connection);
+                    }
                     return;
                 }
                 Some(None) => {
@@ -173,7 +222,11 @@ impl ServerSession {
             }
         }
         let Stream::Listening { offset, answer } = stream else { return };
-        if read_pattern(now, id, offset, connection, &mut self.meter) {
+        let meter = match &mut self.tunnel {
+            Some(tunnel) if answer.is_some() => &mut tunnel.requests,
+            _ => &mut self.meter,
+        };
+        if read_pattern(now, id, offset, connection, meter) {
             match *answer {
                 Some(length) => *stream = Stream::Answering(Sending::new(id, length)),
                 None => {
@@ -186,10 +239,14 @@ impl ServerSession {
     }
 
     fn write(&mut self, id: StreamId, connection: &mut Connection) {
-        if let Some(Stream::Answering(sending)) = self.streams.get_mut(&id)
-            && sending.push(connection)
-        {
-            self.streams.remove(&id);
+        let Some(Stream::Answering(sending)) = self.streams.get_mut(&id) else { return };
+        let most = if self.tunnel.is_some() { BLOCK } else { u64::MAX };
+        match (sending.push_most(most, connection), &mut self.tunnel) {
+            (Pushed::All, _) => {
+                self.streams.remove(&id);
+            }
+            (Pushed::Part, Some(tunnel)) if !tunnel.turns.contains(&id) => tunnel.turns.push_back(id),
+            _ => {}
         }
     }
 }

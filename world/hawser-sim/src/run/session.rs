@@ -23,7 +23,6 @@ use super::interfaces::Interfaces;
 use super::link_forecasts::LinkForecasts;
 use super::meter::Meter;
 use super::paths::Paths;
-use super::request::Request;
 use crate::oracle::Knowledge;
 use crate::{Sockets, tls};
 
@@ -409,12 +408,4 @@ fn close(now: Time, sockets: &mut Sockets, handle: ConnectionHandle) {
     if let Some(connection) = sockets.connection(handle) {
         connection.close(now, 0, Bytes::new());
     }
-}
-
-/// Opens a stream and puts a request on it.
-pub(super) fn ask(connection: &mut Connection, request: Request) -> Option<hawser_policy::StreamId> {
-    let id = connection.open_stream(true)?;
-    // A fresh stream takes a request, or the connection is over.
-    connection.write(id, &request.encode()).ok()?;
-    Some(id)
 }

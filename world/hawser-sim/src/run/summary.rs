@@ -59,7 +59,7 @@ pub enum End {
 pub struct FlowOutcome {
     /// Its name.
     pub flow: String,
-    /// `bulk`, `requests`, `datagrams`, `application` or `udp`.
+    /// `bulk`, `requests`, `datagrams`, `application`, `tunnel-mix` or `udp`.
     pub kind: &'static str,
     /// The way of its data.
     pub direction: Direction,
@@ -84,7 +84,7 @@ pub struct FlowOutcome {
     /// Datagrams or UDP packets sent.
     pub sent: u64,
     /// Bulk: of bytes from their first sending to their delivery in order. Requests: from the request to the end of the
-    /// answer. Datagrams and UDP: from end to end.
+    /// answer. Datagrams, UDP and the call of a mix: from end to end.
     pub delay: DelaySummary,
     /// Whether every byte was the one that had been sent.
     pub intact: bool,

@@ -21,11 +21,11 @@ pub struct Numbers {
     pub packets: u64,
     /// Instants at which something happened.
     pub events: u64,
-    /// Bit/s.
+    /// Bit/s; of a tunnel that of the download.
     pub goodput_bps: f64,
-    /// From the beginning of the flow to its end; none: it did not end in time.
+    /// From the beginning of the flow to its end; none: it did not end in time. Of a tunnel: the mean of its pages.
     pub completion_seconds: Option<f64>,
-    /// Median of the delay, milliseconds; none: nothing arrived.
+    /// Median of the delay, milliseconds; none: nothing arrived. Of a tunnel: of the call, in the worse direction.
     pub p50_ms: Option<f64>,
     /// 99th percentile, likewise.
     pub p99_ms: Option<f64>,
@@ -106,7 +106,7 @@ pub(super) fn simulation(
 fn numbers(outcome: &Outcome, name: &str) -> Numbers {
     let Some(flow) = outcome.flows.iter().find(|flow| flow.flow == name) else { return Numbers::default() };
     let delay = Some(flow.delay).filter(|delay| delay.count > 0);
-    Numbers {
+    let all = Numbers {
         trace_hash: outcome.trace_hash.clone(),
         packets: outcome.packets,
         events: outcome.events,
@@ -116,5 +116,17 @@ fn numbers(outcome: &Outcome, name: &str) -> Numbers {
         p99_ms: delay.map(|delay| delay.p99_ms),
         reordered_bytes: 0,
         redundancy: flow.copies.copied_bytes as f64 / flow.bytes.max(1) as f64,
+    };
+    if flow.kind != "tunnel-mix" {
+        return all;
+    }
+    let measured = |key: &str| flow.measures.iter().find(|it| it.key() == key).map(|it| it.value);
+    // A call is as good as what both hear.
+    let worse = |down: &str, up: &str| Some(measured(down)?.max(measured(up)?));
+    Numbers {
+        completion_seconds: measured("page_mean_ms").map(|ms| ms / 1e3),
+        p50_ms: worse("call_down_delay_p50_ms", "call_up_delay_p50_ms"),
+        p99_ms: worse("call_down_delay_p99_ms", "call_up_delay_p99_ms"),
+        ..all
     }
 }

@@ -16,7 +16,7 @@ struct Metric {
 
 const METRICS: [Metric; 7] = [
     Metric { title: "Goodput, Mbit/s", write: |row| row.goodput_bps.map(|bps| number(bps / 1e6)) },
-    Metric { title: "Completion, s", write: |row| row.completion_seconds.map(number) },
+    Metric { title: "Completion, or mean of a page, s", write: |row| row.completion_seconds.map(number) },
     Metric { title: "Delay, median, ms", write: |row| row.p50_ms.map(number) },
     Metric { title: "Delay, 99th percentile, ms", write: |row| row.p99_ms.map(number) },
     Metric {
@@ -44,7 +44,8 @@ pub(super) fn page(rows: &Rows) -> String {
 fn heading(rows: &Rows) -> String {
     let mut html = format!(
         "<h1>Matrix of schedulers</h1>\n<p>{} in {} of links, workload and controller; {}. Files are judged by goodput, the \
-         page by the time until it is complete, requests, frames and datagrams by the 99th percentile of the delay. The oracle knows \
+         page by the time until it is complete, requests, frames and datagrams by the 99th percentile of the delay, the tunnel mix by the \
+         geometric mean of the goodput of its download, of its pages per second, and of the inverse of the 99th percentile of its call. The oracle knows \
          the links' future and takes part in no comparison but its own. In virtual time, over the whole stack.</p>\n",
         counted(rows.schedulers.len(), "scheduler"),
         counted(rows.contests.len(), "cell"),

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hawser_scenario::FlowKind;
 use hawser_sched::Mode;
 use serde::Deserialize;
 
@@ -75,6 +76,9 @@ pub enum Judged {
     Completion,
     /// 99th percentile of the delay; less is better.
     Delay,
+    /// Of a tunnel: goodput of the download over the time of a page and the 99th percentile of the call's delay, each as a ratio,
+    /// in their geometric mean.
+    Mix,
 }
 
 /// The file.
@@ -142,6 +146,10 @@ impl WorkloadFile {
         let WorkloadFile { name, judged, mode, longest, flow } = self;
         let place = format!("workload {name:?}");
         let (traffic, longest) = Traffic::read(&place, &longest, flow)?;
+        let is_whole = matches!(&traffic.kind, FlowKind::TunnelMix(mix) if mix.bulk.is_some() && mix.web.is_some() && mix.call.is_some());
+        if judged == Judged::Mix && !is_whole {
+            return Err(format!("{place}: only a \"tunnel-mix\" with bulk, web and call is judged as a mix"));
+        }
         let known = || Mode::ALL.map(Mode::name).join(", ");
         let mode = Mode::ALL.into_iter().find(|known| known.name() == mode);
         let mode = mode.ok_or_else(|| format!("{place}: expected one of these modes: {}", known()))?;
@@ -151,18 +159,16 @@ impl WorkloadFile {
 
 #[cfg(test)]
 mod tests {
-    use hawser_scenario::FlowKind;
-
     use super::*;
 
     #[test]
     fn the_shipped_grid_has_what_its_names_say() {
         let plan = Plan::shipped().unwrap();
-        assert_eq!((plan.links.len(), plan.workloads.len()), (11, 6));
+        assert_eq!((plan.links.len(), plan.workloads.len()), (11, 7));
         let names: Vec<&str> = plan.workloads.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!(names, ["5 MB", "50 MB", "page", "requests", "frames", "datagrams"]);
+        assert_eq!(names, ["5 MB", "50 MB", "page", "requests", "frames", "datagrams", "tunnel mix"]);
         let awaited: Vec<bool> = plan.workloads.iter().map(|it| it.traffic.awaited).collect();
-        assert_eq!(awaited, [true, true, true, false, false, false]);
+        assert_eq!(awaited, [true, true, true, false, false, false, false]);
         let FlowKind::Requests { every, response, parallel, .. } = plan.workloads[4].traffic.kind else {
             panic!()
         };
@@ -187,5 +193,7 @@ mod tests {
         assert!(twice.contains("two are named \"wifi-lte\""), "{twice}");
         let mode = said(text.replacen("mode = \"low-latency\"", "mode = \"fast\"", 1));
         assert!(mode.contains("low-latency, redundant"), "{mode}");
+        let whole = said(text.replacen("judged = \"goodput\"", "judged = \"mix\"", 1));
+        assert!(whole.contains("\"5 MB\"") && whole.contains("bulk, web and call"), "{whole}");
     }
 }

@@ -25,11 +25,11 @@ pub struct Row {
     pub scheduler: String,
     /// Mean over the seeds, as all numbers; bit/s.
     pub goodput_bps: Option<f64>,
-    /// Of the runs that were complete in time.
+    /// Of the runs that were complete in time; of a tunnel the mean of its pages.
     pub completion_seconds: Option<f64>,
     /// Share of the runs that were; of workloads without an end none.
     pub completed: f64,
-    /// Median of the delay, milliseconds: of bytes in order, of answers, of frames, of datagrams.
+    /// Median of the delay, milliseconds: of bytes in order, of answers, of frames, of datagrams, of the packets of a call.
     pub p50_ms: Option<f64>,
     /// 99th percentile.
     pub p99_ms: Option<f64>,
@@ -157,6 +157,11 @@ fn merit(row: &Row, judged: Judged) -> f64 {
         // Who needs longer than there was time for in one of several runs is as slow as that.
         Judged::Completion => inverse(row.completion_seconds) * row.completed,
         Judged::Delay => inverse(row.p99_ms),
+        // What any of the three is given as a share of cancels out between schedulers.
+        Judged::Mix => {
+            let all = row.goodput_bps.unwrap_or(0.0) * inverse(row.completion_seconds) * inverse(row.p99_ms);
+            all.cbrt()
+        }
     }
 }
 

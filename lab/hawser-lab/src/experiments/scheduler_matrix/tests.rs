@@ -25,7 +25,7 @@ fn matrix(settings: Settings) -> Result<Matrix, MatrixError> {
 #[test]
 fn every_combination_is_there_once() {
     let matrix = matrix(settings(&["default", "ecf"], &[], &[])).unwrap();
-    assert_eq!(matrix.cells().len(), 2 * 11 * 6);
+    assert_eq!(matrix.cells().len(), 2 * 11 * 7);
     let texts: BTreeSet<String> = matrix.cells().iter().map(|cell| format!("{cell:?}")).collect();
     assert_eq!(texts.len(), matrix.cells().len());
     assert_eq!(matrix.manifest().cells, matrix.cells().len());
@@ -100,4 +100,27 @@ fn a_small_matrix_says_what_is_known_of_its_schedulers() {
         text.lines().filter(|line| line.contains(",oracle-edpf,")).all(|line| line.ends_with("1,")),
         "{text}"
     );
+}
+
+/// Two links of 50 Mbit/s: who sends everything twice has half of the goodput, while the tunnel takes care of the call.
+#[test]
+fn tunnel_mix_is_judged_by_download_pages_and_call_together() {
+    let names = ["default", "redundant"];
+    let matrix = Arc::new(matrix(settings(&names, &["two-equal"], &["tunnel mix"])).unwrap());
+    let folder = TempDir::new().unwrap();
+    let settings = RunSettings { folder: folder.path().to_owned(), threads: 2, shard: Shard::ALL };
+    run(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    let rows = collect(&matrix, folder.path()).unwrap();
+    let [contest] = &rows.contests[..] else { panic!("one cell: {rows:?}") };
+    let [own, copied] = names.map(|name| rows.row(contest, name).unwrap());
+    assert!(own.goodput_bps.unwrap() > 1.7 * copied.goodput_bps.unwrap(), "{own:?} {copied:?}");
+    let merit = |row: &Row| {
+        assert!(row.completed == 1.0 && row.p50_ms.unwrap() >= 10.0, "{row:?}");
+        (row.goodput_bps.unwrap() / row.completion_seconds.unwrap() / row.p99_ms.unwrap()).cbrt()
+    };
+    let shares = [own, copied].map(merit);
+    let best = shares[0].max(shares[1]);
+    for (name, merit) in names.into_iter().zip(shares) {
+        assert!((contest.share(name).unwrap() - merit / best).abs() < 1e-9, "{contest:?}");
+    }
 }

@@ -87,7 +87,7 @@ async fn act(flow: &Flow, connection: &Connection, meter: &Arc<Meter>) -> Option
             send_datagrams(connection, size, rate).await;
         }
         // Refused before anything runs, see `CompareError`.
-        FlowKind::Application { .. } | FlowKind::Udp { .. } => {}
+        FlowKind::Application { .. } | FlowKind::TunnelMix(_) | FlowKind::Udp { .. } => {}
     }
     Some(())
 }

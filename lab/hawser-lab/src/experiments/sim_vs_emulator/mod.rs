@@ -88,7 +88,9 @@ fn check(scenario: &Scenario) -> Result<(), CompareError> {
         return Err(CompareError::OnOff(flow.name.clone()));
     }
     let is_parallel = |flow: &&hawser_scenario::Flow| matches!(flow.kind, FlowKind::Requests { parallel, every, .. } if parallel > 1 || every.is_some());
-    let is_application = |flow: &&hawser_scenario::Flow| matches!(flow.kind, FlowKind::Application { .. });
+    let is_application = |flow: &&hawser_scenario::Flow| {
+        matches!(flow.kind, FlowKind::Application { .. } | FlowKind::TunnelMix(_))
+    };
     if let Some(flow) = traffic.iter().find(is_application) {
         return Err(CompareError::Application(flow.name.clone()));
     }

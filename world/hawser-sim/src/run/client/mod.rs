@@ -1,5 +1,6 @@
 //! The application of all clients of a host.
 
+mod mix;
 pub(super) mod role;
 
 use hawser_core::{Connection, ConnectionHandle, Event};

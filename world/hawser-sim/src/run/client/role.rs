@@ -10,11 +10,12 @@ use hawser_scenario::{Direction, FlowKind, Pattern};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+use super::mix::Mix;
 use crate::run::hosted::{Hosted, Wire};
+use crate::run::lane::PacketLane;
 use crate::run::meter::Meter;
-use crate::run::request::Request;
+use crate::run::request::{Request, ask};
 use crate::run::sending::{DatagramPacer, Sending, sent_at};
-use crate::run::session::ask;
 
 /// The client's part of a flow.
 pub(crate) struct Role {
@@ -36,6 +37,8 @@ enum Task {
     Talk { size: u32, rate: u64, pacer: Option<DatagramPacer> },
     /// One end of an application.
     Application(Hosted),
+    /// Everything at once.
+    Mix(Box<Mix>),
 }
 
 struct Requests {
@@ -113,6 +116,7 @@ impl Role {
                     Direction::Down => application.receiver(),
                 }))
             }
+            FlowKind::TunnelMix(ref mix) => Task::Mix(Box::new(Mix::new(mix))),
             FlowKind::Datagrams { direction: Direction::Up, size, rate }
             | FlowKind::Udp { size, rate, .. } => Task::Talk { size, rate, pacer: None },
         };
@@ -138,7 +142,16 @@ impl Role {
     pub(crate) fn measures(&self, now: Time) -> Vec<Measure> {
         match &self.task {
             Task::Application(hosted) => hosted.measures(now),
+            Task::Mix(mix) => mix.measures(now),
             _ => Vec::new(),
+        }
+    }
+
+    /// Returns this end of a tunnel's lane of packets.
+    pub(crate) fn lane(&self) -> Option<&PacketLane> {
+        match &self.task {
+            Task::Mix(mix) => Some(&mix.lane),
+            _ => None,
         }
     }
 
@@ -158,6 +171,9 @@ impl Role {
             // The server sees by it which connection was chosen.
             ask(connection, Request::Application);
             hosted.start(asked_at, &mut Wire { now, connection, meter });
+        }
+        if let Task::Mix(mix) = &mut self.task {
+            mix.start(now, connection, meter);
         }
         self.begin(now, connection);
     }
@@ -183,7 +199,7 @@ impl Role {
             Task::Talk { size, rate, pacer } => {
                 pacer.get_or_insert_with(|| DatagramPacer::new(now, *size, *rate)).push_on(now, connection);
             }
-            Task::Application(_) => {}
+            Task::Application(_) | Task::Mix(_) => {}
         }
     }
 
@@ -201,7 +217,7 @@ impl Role {
                 }
             }
             Task::Requests(requests) => (requests.next_at, requests.is_blocked) = (None, false),
-            Task::Listen { .. } | Task::Talk { .. } | Task::Application(_) => {}
+            Task::Listen { .. } | Task::Talk { .. } | Task::Application(_) | Task::Mix(_) => {}
         }
     }
 
@@ -212,6 +228,7 @@ impl Role {
             Task::Requests(requests) => requests.next_at,
             Task::Talk { pacer: Some(pacer), .. } if active => Some(pacer.next_at()),
             Task::Application(hosted) => hosted.next_timeout(),
+            Task::Mix(mix) => mix.next_timeout(),
             _ => None,
         };
         Earliest::NONE.or(own).or(activity).time()
@@ -232,6 +249,7 @@ impl Role {
                 hosted.on_timeout(&mut Wire { now, connection, meter });
                 self.done = hosted.is_done();
             }
+            Task::Mix(mix) => mix.on_timeout(now, connection, meter),
             _ => {}
         }
     }
@@ -247,6 +265,9 @@ impl Role {
             hosted.on_event(event, &mut Wire { now, connection, meter });
             self.done = hosted.is_done();
             return;
+        }
+        if let Task::Mix(mix) = &mut self.task {
+            return mix.on_stream(now, event, connection, meter);
         }
         match event {
             StreamEvent::Readable(id) => self.on_readable(now, *id, connection, meter),
@@ -309,7 +330,10 @@ impl Role {
     }
 
     pub(crate) fn on_datagrams(&mut self, now: Time, connection: &mut Connection, meter: &mut Meter) {
-        receive_datagrams(now, connection, meter);
+        match &mut self.task {
+            Task::Mix(mix) => mix.lane.receive(now, connection, meter),
+            _ => receive_datagrams(now, connection, meter),
+        }
     }
 }
 

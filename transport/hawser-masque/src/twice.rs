@@ -1,13 +1,12 @@
 //! The two paths of real-time packets.
 //!
 //! A packet of a call that is lost with its link is missed, and nothing says in time that the link is about to die. So each goes on
-//! two paths, and the receiver hands on the one that comes first ([`order`](hawser_masque::order)). What that costs has a limit; beyond it
+//! two paths, and the receiver hands on the one that comes first ([`order`](crate::order)). What that costs has a limit; beyond it
 //! the scheduler chooses one path. Paths that stand by or are paid for carry copies only where there is no other second one.
 
 use std::time::Duration;
 
-use hawser_net::policy::{PathId, PathState, PathStatus, Time};
-use hawser_net::{Connection, PathStats};
+use hawser_policy::{PathId, Rate, Time};
 
 /// How often the paths are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
@@ -20,27 +19,28 @@ const BURST: f64 = 2.0;
 /// A path of which nothing has been heard for two round trips and this is not one of the best.
 const SILENCE: Duration = Duration::from_millis(50);
 
-/// A path that answers, or did.
-#[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    id: PathId,
-    is_kept_back: bool,
-    stats: PathStats,
-}
-
-/// The paths of a connection that real-time packets may take.
-pub(crate) fn seen(connection: &Connection) -> Vec<Seen> {
-    let active = connection.paths().into_iter().filter(|path| path.state == PathState::Active);
-    let seen = active.filter_map(|path| {
-        let stats = connection.path_stats(path.id)?;
-        Some(Seen { id: path.id, is_kept_back: path.status != PathStatus::Available, stats })
-    });
-    seen.collect()
+/// An active path as its connection sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Which.
+    pub id: PathId,
+    /// Whether it stands by or is paid for.
+    pub is_kept_back: bool,
+    /// Smoothed round-trip time.
+    pub smoothed_rtt: Duration,
+    /// Its mean deviation (RFC 9002 section 5.3).
+    pub rtt_variance: Duration,
+    /// What it delivers, as far as that is known.
+    pub delivery_rate: Option<Rate>,
+    /// Bytes that are neither acknowledged nor lost.
+    pub bytes_in_flight: u64,
+    /// When the last packet came over it.
+    pub heard_at: Option<Time>,
 }
 
 /// What copies may cost, and where they go.
 #[derive(Debug, Default)]
-pub(crate) struct Twice {
+pub struct Twice {
     looked: Option<Time>,
     pair: Option<[PathId; 2]>,
     /// Bytes per second.
@@ -51,7 +51,7 @@ pub(crate) struct Twice {
 impl Twice {
     /// The two paths for a packet of so many bytes; `None` if it goes where the scheduler sends it. `paths` are looked at from time to
     /// time only.
-    pub(crate) fn paths(
+    pub fn paths(
         &mut self,
         now: Time,
         bytes: usize,
@@ -78,7 +78,7 @@ impl Twice {
         paths.sort_by_key(|path| path.rank(now));
         self.pair = match &paths[..] {
             [first, second, ..] if !second.is_kept_back || first.is_kept_back || first.is_silent(now) => {
-                let rates = [first, second].into_iter().filter_map(|path| path.stats.delivery_rate);
+                let rates = [first, second].into_iter().filter_map(|path| path.delivery_rate);
                 let slower = rates.map(|rate| rate.bits_per_second() as f64 / 8.0).reduce(f64::min);
                 self.rate = slower.map_or(LEAST_RATE, |rate| (rate * SHARE).max(LEAST_RATE));
                 Some([first.id, second.id])
@@ -91,31 +91,31 @@ impl Twice {
 impl Seen {
     /// Whether it should have been heard from.
     fn is_silent(&self, now: Time) -> bool {
-        let patience = self.stats.smoothed_rtt.saturating_mul(2) + SILENCE;
-        self.stats.bytes_in_flight > 0 && self.stats.heard_at.is_none_or(|heard| now.since(heard) > patience)
+        let patience = self.smoothed_rtt.saturating_mul(2) + SILENCE;
+        self.bytes_in_flight > 0 && self.heard_at.is_none_or(|heard| now.since(heard) > patience)
     }
 
     /// From the best path on: those that answer, those that are not kept back, those of which even late packets are early.
     fn rank(&self, now: Time) -> (bool, bool, Duration, PathId) {
-        let tail = self.stats.smoothed_rtt + self.stats.rtt_variance.saturating_mul(4);
+        let tail = self.smoothed_rtt + self.rtt_variance.saturating_mul(4);
         (self.is_silent(now), self.is_kept_back, tail, self.id)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use hawser_net::policy::Rate;
-
     use super::*;
 
     fn path(id: u32, rtt: u64, variance: u64) -> Seen {
-        let mut stats = PathStats::default();
-        stats.smoothed_rtt = Duration::from_millis(rtt);
-        stats.rtt_variance = Duration::from_millis(variance);
-        stats.delivery_rate = Some(Rate::from_megabits_per_second(8));
-        stats.bytes_in_flight = 10_000;
-        stats.heard_at = Some(Time::from_millis(1_000));
-        Seen { id: PathId(id), is_kept_back: false, stats }
+        Seen {
+            id: PathId(id),
+            is_kept_back: false,
+            smoothed_rtt: Duration::from_millis(rtt),
+            rtt_variance: Duration::from_millis(variance),
+            delivery_rate: Some(Rate::from_megabits_per_second(8)),
+            bytes_in_flight: 10_000,
+            heard_at: Some(Time::from_millis(1_000)),
+        }
     }
 
     fn pair(now: u64, paths: &[Seen]) -> Option<[u32; 2]> {
@@ -128,7 +128,7 @@ mod tests {
         let steady = path(1, 40, 1);
         let quick = path(2, 20, 1);
         let jumpy = path(3, 25, 10);
-        assert_eq!(pair(1_000, &[jumpy.clone(), steady.clone(), quick.clone()]), Some([2, 1]));
+        assert_eq!(pair(1_000, &[jumpy, steady, quick]), Some([2, 1]));
         assert_eq!(pair(1_000, &[jumpy, quick]), Some([2, 3]));
         assert_eq!(pair(1_000, &[steady]), None);
     }
@@ -137,8 +137,8 @@ mod tests {
     fn a_path_that_falls_silent_is_no_longer_the_best() {
         let quick = path(1, 20, 1);
         let mut slow = path(2, 100, 1);
-        slow.stats.heard_at = Some(Time::from_millis(1_095));
-        assert_eq!(pair(1_080, &[quick.clone(), slow.clone()]), Some([1, 2]));
+        slow.heard_at = Some(Time::from_millis(1_095));
+        assert_eq!(pair(1_080, &[quick, slow]), Some([1, 2]));
         assert_eq!(pair(1_100, &[quick, slow]), Some([2, 1]));
     }
 
@@ -146,11 +146,11 @@ mod tests {
     fn a_path_that_is_kept_back_carries_copies_only_in_need() {
         let quick = path(1, 20, 1);
         let backup = Seen { is_kept_back: true, ..path(2, 10, 1) };
-        assert_eq!(pair(1_000, &[quick.clone(), backup.clone()]), None);
+        assert_eq!(pair(1_000, &[quick, backup]), None);
         assert_eq!(pair(1_200, &[quick, backup]), Some([1, 2]), "both are silent");
         let quick = path(1, 20, 1);
         let mut backup = Seen { is_kept_back: true, ..path(2, 10, 1) };
-        backup.stats.heard_at = Some(Time::from_millis(1_200));
+        backup.heard_at = Some(Time::from_millis(1_200));
         assert_eq!(pair(1_200, &[quick, backup]), Some([2, 1]));
     }
 

@@ -8,7 +8,9 @@
 //! | UDP ([`udp`]) | extended CONNECT, `connect-udp` (RFC 9298) | [`capsule`]s | HTTP Datagrams |
 //! | IP ([`ip`]) | extended CONNECT, `connect-ip` (RFC 9484) | [`capsule`]s | HTTP Datagrams |
 //!
-//! What an IP tunnel carries is read, checked and answered by [`packet`], and told apart by [`flows`].
+//! What an IP tunnel carries is read, checked and answered by [`packet`], and told apart by [`flows`]. Where both ends are Hawser's,
+//! packets are numbered ([`order`]), those of calls go on two paths ([`twice`]), and schedulers are notified of them ([`datagrams`]); a
+//! gateway, its clients and the simulator's mix of traffic use the same code.
 //!
 //! The proxy answers with a status code, and says in `Proxy-Status` (RFC 9209, [`status`]) what went wrong where it did.
 //!
@@ -25,6 +27,7 @@
 
 pub mod capsule;
 pub mod connect;
+pub mod datagrams;
 mod error;
 pub mod flows;
 pub mod ip;
@@ -33,4 +36,5 @@ pub mod packet;
 mod percent;
 pub mod status;
 pub mod target;
+pub mod twice;
 pub mod udp;

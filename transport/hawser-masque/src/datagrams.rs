@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use hawser_masque::flows::Class;
-use hawser_net::policy::{DatagramInfo, PathId, Time};
+use hawser_policy::{DatagramInfo, PathId, Time};
+
+use crate::flows::Class;
 
 /// The class of real-time packets, for schedulers that give a class a mode of its own (`modes:class=1`).
 pub const REAL_TIME_CLASS: u32 = 1;
@@ -11,7 +12,7 @@ pub const REAL_TIME_CLASS: u32 = 1;
 const COPY_PATIENCE: Duration = Duration::from_millis(200);
 
 /// Real-time packets go before all others.
-pub(crate) fn info(class: Class) -> DatagramInfo {
+pub fn info(class: Class) -> DatagramInfo {
     match class {
         Class::RealTime => DatagramInfo::default().with(|info| {
             info.class = REAL_TIME_CLASS;
@@ -22,7 +23,7 @@ pub(crate) fn info(class: Class) -> DatagramInfo {
 }
 
 /// One of two copies of a real-time packet, on this path.
-pub(crate) fn copy(now: Time, path: PathId) -> DatagramInfo {
+pub fn copy(now: Time, path: PathId) -> DatagramInfo {
     info(Class::RealTime).with(|info| {
         info.path = Some(path);
         info.deadline = Some(now + COPY_PATIENCE);
