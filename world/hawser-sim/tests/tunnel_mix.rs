@@ -71,13 +71,17 @@ fn call_in_a_tunnel_waits_as_long_as_the_controller_lets_the_queue_stand() {
     }
 }
 
+/// Links that carry the same all the time, which is known after 30 round trips, keep 0.6 of that queue.
 #[test]
-fn bound_of_35_ms_keeps_a_call_within_20_ms_of_idle_at_the_same_goodput() {
+fn call_waits_less_where_links_do_not_move() {
     for file in LINKS {
-        let (own, tight) =
-            (Tunnel::run(file, 2, &[]), Tunnel::run(file, 2, &["transport.congestion=tide,bound=35ms"]));
-        assert!(tight.beyond_idle() <= 20.0 && own.beyond_idle() > 20.0, "{} ms", tight.beyond_idle());
-        assert!(tight.flow.goodput_bps > 0.99 * own.flow.goodput_bps);
+        let beyond = |tunnel: &Tunnel| {
+            tunnel.measure("call_down_delay_p50_ms") - tunnel.measure("call_down_delay_least_ms")
+        };
+        let (own, all) =
+            (Tunnel::run(file, 2, &[]), Tunnel::run(file, 2, &["transport.congestion=tide,bound=50ms"]));
+        assert!(beyond(&own) <= 18.0 && beyond(&all) > 22.0, "{} and {} ms", beyond(&own), beyond(&all));
+        assert!(own.flow.goodput_bps > 0.99 * all.flow.goodput_bps);
     }
 }
 
@@ -102,8 +106,9 @@ fn default_keeps_a_call_on_the_near_link_and_roundrobin_does_not() {
         Tunnel::run(LINKS[1], 1, &["flow.tunnel.copies=false", &scheduler])
     };
     let [own, turns] = ["default", "roundrobin"].map(run);
-    assert!(own.measure("call_down_delay_p50_ms") < 37.0 && own.measure("call_down_jitter_ms") < 1.0);
-    assert!(turns.measure("call_down_delay_p50_ms") > 50.0 && turns.measure("call_down_jitter_ms") > 10.0);
+    let [near, mixed] = [&own, &turns].map(|tunnel| tunnel.measure("call_down_delay_p50_ms"));
+    assert!(near < 27.0 && own.measure("call_down_jitter_ms") < 1.0, "{near} ms");
+    assert!(mixed > near + 18.0 && turns.measure("call_down_jitter_ms") > 10.0, "{mixed} ms");
 }
 
 #[test]
