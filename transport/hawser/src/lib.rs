@@ -62,3 +62,8 @@ pub use hawser_policy::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 mod readme {}
+
+/// The code of the page about programs, compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/running.md")]
+mod running {}

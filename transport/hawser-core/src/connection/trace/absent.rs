@@ -12,7 +12,7 @@ use crate::connection::recovery::{PacketKind, SentPacket};
 use crate::connection::stats::ConnectionStats;
 use crate::{ConnectionError, Versions};
 
-/// There is none.
+/// What no value can be of.
 #[derive(Debug)]
 pub(in crate::connection) enum Tracer {}
 
