@@ -177,7 +177,7 @@ fn announce(scenario: &Scenario, options: &Options, stage: &Stage, stage_text: &
     });
     let seconds = times.map(|time| time.min(options.limit + OVERHEAD)).sum::<Duration>().as_secs();
     println!(
-        "The same random file of {} MiB is now fetched {} times: over each link alone{}, and by Hawser over all links. \
+        "The same random file of {} MiB is now fetched {} times: over each link alone{}, and by Hawser over all links.\n\
          About {} seconds.",
         options.bytes >> 20,
         carriers.len(),
