@@ -125,7 +125,7 @@ pub use endpoint::{
     AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, Endpoint, EndpointEvent,
     EndpointGroup, Incoming, RetryError, Routed, StatelessDatagram, Transmit,
 };
-pub use error::{Code, ConnectionError, TransportError};
+pub use error::{Code, ConnectionError, MAX_APPLICATION_CODE, TransportError};
 pub use hawser_wire::Version;
 pub use receive_memory::ReceiveMemory;
 pub use send_memory::SendMemory;

@@ -90,6 +90,10 @@ fn explain(config: &ClientConfig, name: &str, outcome: ConnectionError) -> Conne
     {
         return ConnectError::Certificate(problem);
     }
+    ended(outcome)
+}
+
+fn ended(outcome: ConnectionError) -> ConnectError {
     match outcome {
         ConnectionError::LocallyClosed => ConnectError::EndpointClosed,
         other => ConnectError::Handshake(other),
@@ -149,7 +153,7 @@ pub(crate) async fn connect(
 fn plan(worker: &Worker, remotes: &[SocketAddr]) -> Result<VecDeque<Attempt>, ConnectError> {
     let state = worker.lock();
     if state.is_closed() {
-        return Err(ConnectError::EndpointClosed);
+        return Err(state.ended_by().cloned().map_or(ConnectError::EndpointClosed, ended));
     }
     let (mut attempts, mut used_up) = (VecDeque::new(), Vec::new());
     for remote in remotes {

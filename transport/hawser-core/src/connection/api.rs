@@ -45,6 +45,7 @@ use super::stats::ConnectionStats;
 use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
 use super::zero_rtt::ZeroRtt;
 use super::{Connection, Scratch};
+use crate::MAX_APPLICATION_CODE;
 use crate::crypto::OpenError;
 use crate::endpoint::EndpointEvent;
 
@@ -337,12 +338,13 @@ impl Connection {
         self.streams.finish(id)
     }
 
-    /// Gives a stream up: what is not acknowledged is no longer sent.
+    /// Gives a stream up: what is not acknowledged is no longer sent. A code above [`MAX_APPLICATION_CODE`] is sent as that one,
+    /// here and below.
     ///
     /// # Errors
     /// [`ClosedStream`].
     pub fn reset(&mut self, id: StreamId, code: u64) -> Result<(), ClosedStream> {
-        self.streams.reset(id, code)
+        self.streams.reset(id, code.min(MAX_APPLICATION_CODE))
     }
 
     /// Gives a stream up but still delivers its first `reliable_size` bytes (RESET_STREAM_AT).
@@ -350,7 +352,7 @@ impl Connection {
     /// # Errors
     /// [`ResetAtError`].
     pub fn reset_at(&mut self, id: StreamId, code: u64, reliable_size: u64) -> Result<(), ResetAtError> {
-        self.streams.reset_at(id, code, reliable_size)
+        self.streams.reset_at(id, code.min(MAX_APPLICATION_CODE), reliable_size)
     }
 
     /// Sets how urgent a stream is; larger goes first, the default is 0.
@@ -392,7 +394,7 @@ impl Connection {
     /// # Errors
     /// [`ClosedStream`].
     pub fn stop(&mut self, id: StreamId, code: u64) -> Result<(), ClosedStream> {
-        self.streams.stop(id, code)
+        self.streams.stop(id, code.min(MAX_APPLICATION_CODE))
     }
 
     /// Queues a datagram (RFC 9221), for a path of the caller's choice or for any.

@@ -18,12 +18,13 @@ use super::recovery::PacketKind;
 use super::trace::packet::TracedPacket;
 use crate::crypto::Level;
 use crate::endpoint::Transmit;
-use crate::{Code, ConnectionError, TransportError};
+use crate::{Code, ConnectionError, MAX_APPLICATION_CODE, TransportError};
 
 impl Connection {
     /// Closes the connection. What was written and not yet sent is dropped; wait for the streams to be acknowledged
-    /// first if it matters.
+    /// first if it matters. A code above [`MAX_APPLICATION_CODE`] is sent as that one.
     pub fn close(&mut self, now: Time, code: u64, reason: Bytes) {
+        let code = code.min(MAX_APPLICATION_CODE);
         self.end(now, CloseReason::Application { code, reason });
     }
 

@@ -21,7 +21,7 @@ use super::paths::remote_cids::OfferedCid;
 use super::paths::validation::ValidationFailure;
 use super::recovery::{PathIdentity, PathRecovery};
 use super::stats::{PathInfo, PathStats};
-use crate::{Code, FourTuple, TransportError};
+use crate::{Code, FourTuple, MAX_APPLICATION_CODE, TransportError};
 
 /// How long another path is waited for when the peer abandoned the last one and no idle timeout was agreed on.
 const NO_PATH_PATIENCE: Duration = Duration::from_secs(30);
@@ -117,7 +117,7 @@ impl Connection {
         if !self.paths.iter().any(|path| path.id != id && carries(path)) {
             return Err(PathError::LastPath(id));
         }
-        self.abandon(now, id, LifeEvent::AbandonedLocally, code);
+        self.abandon(now, id, LifeEvent::AbandonedLocally, Code(code.0.min(MAX_APPLICATION_CODE)));
         Ok(())
     }
 

@@ -9,7 +9,8 @@ use hawser_core::{ConnectionError, ReadError as CoreReadError, ReadOutcome};
 use hawser_policy::StreamId;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::{ClosedStream, lost};
+use super::{AbortError, ClosedStream, lost};
+use crate::code;
 use crate::connection::{ConnectionState, Handle};
 
 /// The receiving end of a stream.
@@ -211,20 +212,22 @@ impl RecvStream {
         }
     }
 
-    /// Tells the peer that the rest is not wanted, with an application's code below 2^62.
+    /// Tells the peer that the rest is not wanted, with an application's code of at most
+    /// [`MAX_APPLICATION_CODE`](crate::MAX_APPLICATION_CODE). Reads fail from then on.
     ///
     /// # Errors
-    /// When the stream had ended or was stopped before.
-    pub fn stop(&mut self, code: u64) -> Result<(), ClosedStream> {
+    /// When the stream had ended or was stopped before; or the code is too large, and the stream goes on.
+    pub fn stop(&mut self, code: u64) -> Result<(), AbortError> {
+        let code = code::checked(code)?;
         if self.is_over {
-            return Err(ClosedStream);
+            return Err(ClosedStream.into());
         }
         self.is_over = true;
         let shared = self.connection.shared();
         let mut state = shared.lock();
         let stopped = state.core.stop(self.id, code);
         shared.touch(&mut state);
-        stopped.map_err(|_| ClosedStream)
+        stopped.map_err(|_| ClosedStream.into())
     }
 }
 

@@ -9,7 +9,8 @@ use hawser_core::{ConnectionError, WriteError as CoreWriteError};
 use hawser_policy::StreamId;
 use tokio::io::AsyncWrite;
 
-use super::{ClosedStream, lost};
+use super::{AbortError, ClosedStream, lost};
+use crate::code;
 use crate::connection::{ConnectionState, Handle};
 
 /// The sending end of a stream.
@@ -171,17 +172,19 @@ impl SendStream {
         }
     }
 
-    /// Gives the stream up, with an application's code below 2^62. What was not delivered yet is not.
+    /// Gives the stream up, with an application's code of at most [`MAX_APPLICATION_CODE`](crate::MAX_APPLICATION_CODE). What was
+    /// not delivered yet is not.
     ///
     /// # Errors
-    /// When it was reset before, or finished and acknowledged.
-    pub fn reset(&mut self, code: u64) -> Result<(), ClosedStream> {
+    /// When it was reset before, or finished and acknowledged; or the code is too large, and the stream goes on.
+    pub fn reset(&mut self, code: u64) -> Result<(), AbortError> {
+        let code = code::checked(code)?;
         self.is_over = true;
         let shared = self.connection.shared();
         let mut state = shared.lock();
         let reset = state.core.reset(self.id, code);
         shared.touch(&mut state);
-        reset.map_err(|_| ClosedStream)
+        reset.map_err(|_| ClosedStream.into())
     }
 
     /// How urgent the stream is; larger goes first, 0 is the default.
