@@ -1,3 +1,5 @@
+mod ranges;
+
 use std::fmt;
 use std::net::{SocketAddrV4, SocketAddrV6};
 use std::sync::Arc;
@@ -17,11 +19,13 @@ use crate::receive_memory::ReceiveMemory;
 use crate::send_memory::SendMemory;
 use crate::versions::{VersionPreference, Versions};
 
+pub use self::ranges::OutOfRange;
+
 /// How a connection behaves, whichever end it is on.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TransportConfig {
-    /// Silence after which a connection ends; `None` never. The lesser of both ends' values counts. A handshake ends after this,
+    /// Silence after which a connection ends; `None`, or zero: never. The lesser of both ends' values counts. A handshake ends after this,
     /// silent or not; a server's after 30 seconds if that is less.
     pub max_idle_timeout: Option<Duration>,
     /// Send a PING on a connection that would otherwise be silent this long.
@@ -171,6 +175,11 @@ pub enum LossRecovery {
 const REPAIR_BUFFER: usize = 1 << 20;
 
 impl TransportConfig {
+    /// Returns `max_idle_timeout`, where zero means `None` as on the wire (RFC 9000 section 18.2).
+    pub(crate) fn idle_timeout(&self) -> Option<Duration> {
+        self.max_idle_timeout.filter(|timeout| !timeout.is_zero())
+    }
+
     /// Returns the bytes kept for repair symbols; `None` if they are not taken.
     pub(crate) fn repair_memory(&self) -> Option<usize> {
         self.repair_buffer.or_else(|| self.policies.repairs().then_some(REPAIR_BUFFER))

@@ -107,7 +107,7 @@ mod tuple;
 mod versions;
 
 pub use config::{
-    ClientConfig, EndpointConfig, LossRecovery, PreferredAddresses, ServerConfig, TransportConfig,
+    ClientConfig, EndpointConfig, LossRecovery, OutOfRange, PreferredAddresses, ServerConfig, TransportConfig,
 };
 pub use connection::ack_frequency::AckFrequencyUnsupported;
 pub use connection::datagrams::{ReceivedDatagram, SendDatagramError};

@@ -655,8 +655,9 @@ impl Common {
         Ok(Arc::new(CryptoProvider { cipher_suites, ..(*provider).clone() }))
     }
 
-    /// The transport's behaviour, with traces if they are wanted.
+    /// The transport's behaviour, checked, with traces if they are wanted.
     fn transport(&self) -> Result<Arc<TransportConfig>, ConfigError> {
+        self.transport.check()?;
         let mut transport = self.transport.clone();
         // Requests are always answered, if only by a refusal: the peer need not wait and see.
         if !transport.features.contains(FeatureId::SCHEDULER_REQUEST) {

@@ -4,8 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hawser_core::ConnectionError;
 use hawser_core::crypto::TlsConfigError;
+use hawser_core::{ConnectionError, OutOfRange};
 
 use crate::{CertificateProblem, Cipher};
 
@@ -65,6 +65,9 @@ pub enum ConfigError {
         /// How many are possible.
         most: usize,
     },
+    /// A value with which no connection would work.
+    #[error("transport configuration: {0}")]
+    Transport(#[from] OutOfRange),
     /// TLS as configured cannot serve QUIC.
     #[error(transparent)]
     Quic(#[from] TlsConfigError),

@@ -97,9 +97,10 @@ pub use error::{ConfigError, ConnectError, EndpointError};
 pub use hawser_core::crypto::{SessionStore, default_provider};
 pub use hawser_core::quic_lb;
 pub use hawser_core::{
-    ConnectionError, ConnectionStats, EarlyData, FourTuple, MAX_APPLICATION_CODE, PathError, PathInfo,
-    PathStats, PreferredAddresses, Printable, ReceivedDatagram, SendDatagramError, SendMessageError,
-    SetControllerError, TransportConfig, Version, VersionPreference, Versions, VersionsError, source_of,
+    ConnectionError, ConnectionStats, EarlyData, FourTuple, MAX_APPLICATION_CODE, OutOfRange, PathError,
+    PathInfo, PathStats, PreferredAddresses, Printable, ReceivedDatagram, SendDatagramError,
+    SendMessageError, SetControllerError, TransportConfig, Version, VersionPreference, Versions,
+    VersionsError, source_of,
 };
 pub use hawser_paths::{CapReached, CapUse, CostCaps, FullMesh};
 pub use hawser_policy as policy;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use hawser_net::policy::{PathAction, PathEvent, PathManager, PathManagerInit, PathView, Time};
 use hawser_net::{
-    AcceptError, ClientConfig, ConnectError, Connection, ConnectionError, Endpoint, Links, Pin, ReadError,
-    ReadToEndError, RecvStream, SendStream, Trust, WriteError, default_transport,
+    AcceptError, ClientConfig, ConnectError, Connection, ConnectionError, Endpoint, Identity, Links, Pin,
+    ReadError, ReadToEndError, RecvStream, SendStream, ServerConfig, TransportConfig, Trust, WriteError,
+    default_transport,
 };
 
 use crate::common::*;
@@ -209,4 +210,52 @@ async fn a_server_is_not_told_which_certificate_was_wanted() {
         panic!("{accepted:?}")
     };
     assert_eq!(error.reason, "the server's certificate is not acceptable");
+}
+
+#[tokio::test]
+async fn transports_that_could_not_work_are_refused_with_field_value_and_range() {
+    let transport = || default_transport().with(|t| t.max_batch_segments = 0);
+    let words = "transport configuration: `max_batch_segments` is 0: expected 1 to 64";
+    let client = ClientConfig::builder().trust(Trust::Insecure).transport(transport()).build().unwrap_err();
+    let identity = Identity::self_signed(&["localhost"]).unwrap();
+    let server = ServerConfig::builder(identity).transport(transport()).build().unwrap_err();
+    assert_eq!([client.to_string(), server.to_string()], [words, words]);
+}
+
+#[tokio::test]
+async fn everything_at_its_largest_carries_data() {
+    let largest = || {
+        default_transport().with(|t| {
+            (t.initial_stream_window, t.max_stream_window) = (u64::MAX, u64::MAX);
+            (t.initial_connection_window, t.max_connection_window) = (u64::MAX, u64::MAX);
+            (t.max_bidirectional_streams, t.max_unidirectional_streams) = (u64::MAX, u64::MAX);
+            (t.max_send_buffer, t.datagram_send_buffer) = (u64::MAX, usize::MAX);
+            t.datagram_receive_buffer = Some(usize::MAX);
+            (t.max_idle_timeout, t.keep_alive_interval) = (Some(Duration::MAX), Some(Duration::MAX));
+            (t.max_mtu, t.max_path_id, t.max_concurrent_paths) = (u16::MAX, Some(u32::MAX), u32::MAX);
+            (t.suspect_path_timeout, t.initial_rtt) = (Duration::MAX, Duration::from_secs(60));
+            (t.receive_timestamps, t.key_update_after) = (Some(u64::MAX), Some(u64::MAX));
+        })
+    };
+    carries_data(largest).await;
+}
+
+#[tokio::test]
+async fn an_idle_timeout_of_zero_is_none() {
+    carries_data(|| default_transport().with(|t| t.max_idle_timeout = Some(Duration::ZERO))).await;
+}
+
+async fn carries_data(transport: impl Fn() -> TransportConfig) {
+    let (server, pin) = server_with(transport());
+    serve(&server, echo);
+    let client = Endpoint::client(client_config_with(pin, transport()), Links::All).unwrap();
+    let connection = client.connect(address_of(&server), "localhost").await.unwrap();
+    let (mut send, mut receive) = connection.open_bi().await.unwrap();
+    let data = pattern(3_000_000);
+    let sending = async {
+        send.write_all(&data).await.unwrap();
+        send.finish().unwrap();
+    };
+    let (read, ()) = tokio::join!(receive.read_to_end(data.len()), sending);
+    assert!(read.unwrap() == data, "the data came back changed");
 }

@@ -111,8 +111,10 @@ impl Connection {
                 cids: CidBook::new(init.cids),
             },
             server_frames: ServerFrames::new(init.token_issuer),
-            validation_pacer: ValidationPacer::new(transport.initial_rtt * 3 + GRANULARITY),
-            idle: IdleTimer::new(now, side, transport.max_idle_timeout),
+            validation_pacer: ValidationPacer::new(
+                transport.initial_rtt.saturating_mul(3).saturating_add(GRANULARITY),
+            ),
+            idle: IdleTimer::new(now, side, transport.idle_timeout()),
             arrival: Arrival { early: EarlyPackets::default(), arrived_on: init.local_cid, last_now: now },
             rng,
             transport,
