@@ -20,8 +20,19 @@ use crate::connection::{ConnectionState, Handle};
 pub struct RecvStream {
     pub(super) connection: Arc<Handle>,
     pub(super) id: StreamId,
-    /// Whether it ended, was reset or stopped.
-    is_over: bool,
+    /// How it is over, once it is.
+    over: Option<Over>,
+}
+
+/// How a receiving end is over.
+#[derive(Clone, Copy, Debug)]
+enum Over {
+    /// Everything was read.
+    Finished,
+    /// The peer gave it up, with this code.
+    Reset(u64),
+    /// This side does not want the rest.
+    Stopped,
 }
 
 /// Why a read failed.
@@ -43,7 +54,7 @@ pub enum ReadError {
     /// The connection has ended.
     #[error("the connection is lost: {0}")]
     ConnectionLost(ConnectionError),
-    /// The stream was stopped before.
+    /// This side stopped the stream before.
     #[error(transparent)]
     Closed(#[from] ClosedStream),
 }
@@ -93,7 +104,7 @@ impl From<ReadError> for io::Error {
 
 impl RecvStream {
     pub(crate) fn new(connection: Arc<Handle>, id: StreamId) -> Self {
-        RecvStream { connection, id, is_over: false }
+        RecvStream { connection, id, over: None }
     }
 
     /// Its id.
@@ -180,8 +191,11 @@ impl RecvStream {
         cx: &mut Context<'_>,
         read: impl FnOnce(&mut ConnectionState) -> Result<Option<T>, CoreReadError>,
     ) -> Poll<Result<Option<T>, ReadError>> {
-        if self.is_over {
-            return Poll::Ready(Ok(None));
+        match self.over {
+            None => {}
+            Some(Over::Finished) => return Poll::Ready(Ok(None)),
+            Some(Over::Reset(code)) => return Poll::Ready(Err(ReadError::Reset(code))),
+            Some(Over::Stopped) => return Poll::Ready(Err(ClosedStream.into())),
         }
         let shared = self.connection.shared();
         let mut state = shared.lock();
@@ -193,7 +207,7 @@ impl RecvStream {
             }
             Ok(None) => {
                 shared.touch(&mut state);
-                self.is_over = true;
+                self.over = Some(Over::Finished);
                 Poll::Ready(Ok(None))
             }
             Err(CoreReadError::Blocked) => match &state.outcome {
@@ -204,7 +218,7 @@ impl RecvStream {
                 }
             },
             Err(CoreReadError::Reset(code)) => {
-                self.is_over = true;
+                self.over = Some(Over::Reset(code));
                 Poll::Ready(Err(ReadError::Reset(code)))
             }
             Err(CoreReadError::Gap { offset, length }) => Poll::Ready(Err(ReadError::Gap { offset, length })),
@@ -219,10 +233,10 @@ impl RecvStream {
     /// When the stream had ended or was stopped before; or the code is too large, and the stream goes on.
     pub fn stop(&mut self, code: u64) -> Result<(), AbortError> {
         let code = code::checked(code)?;
-        if self.is_over {
+        if self.over.is_some() {
             return Err(ClosedStream.into());
         }
-        self.is_over = true;
+        self.over = Some(Over::Stopped);
         let shared = self.connection.shared();
         let mut state = shared.lock();
         let stopped = state.core.stop(self.id, code);
