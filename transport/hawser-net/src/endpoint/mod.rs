@@ -188,7 +188,8 @@ impl Endpoint {
         *self.0.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(config);
     }
 
-    /// Changes how connections are accepted from now on; `None`: not at all.
+    /// Changes how connections are accepted from now on; `None`: not at all, and new clients are refused at once, while connections
+    /// that exist go on.
     pub fn set_server_config(&self, config: Option<ServerConfig>) {
         let config = config.map(|config| config.core);
         for worker in &self.0.workers {
