@@ -39,6 +39,7 @@ struct Runner {
     connection: Connection,
     link: String,
     remote: SocketAddr,
+    started: Instant,
     /// Until when the server may prove an ICMP error wrong.
     refused: Option<Pin<Box<Sleep>>>,
 }
@@ -69,6 +70,11 @@ impl Runner {
                 return Poll::Ready(Err(ConnectError::Unreachable { remote, link, source }));
             }
             _ => {}
+        }
+        // The idle timeout is as good a limit as that of handshakes.
+        if state.outcome == Some(ConnectionError::TimedOut) && !Runner::is_heard(&state) {
+            let (remote, links) = (self.remote, vec![self.link.clone()]);
+            return Poll::Ready(Err(ConnectError::TimedOut { remote, links, after: self.started.elapsed() }));
         }
         if let Some(outcome) = state.outcome.clone() {
             return Poll::Ready(Err(explain(config, name, outcome)));
@@ -242,7 +248,13 @@ impl Race<'_> {
         self.tried.push(candidate.name.clone());
         match self.start(&candidate, remote) {
             Ok(connection) => {
-                self.running.push(Runner { connection, link: candidate.name, remote, refused: None });
+                self.running.push(Runner {
+                    connection,
+                    link: candidate.name,
+                    remote,
+                    started: Instant::now(),
+                    refused: None,
+                });
                 self.next_start.as_mut().reset(Instant::now() + self.delay);
             }
             Err(error) => self.note(error),
@@ -279,8 +291,14 @@ impl Race<'_> {
         }
     }
 
+    /// The failure to report; a server that never answered was silent over all links.
     fn failure(&mut self) -> ConnectError {
-        self.worst.take().unwrap_or(ConnectError::EndpointClosed)
+        match self.worst.take().unwrap_or(ConnectError::EndpointClosed) {
+            ConnectError::TimedOut { remote, after, .. } => {
+                ConnectError::TimedOut { remote, after, links: self.tried.clone() }
+            }
+            other => other,
+        }
     }
 }
 
