@@ -11,7 +11,7 @@ use hawser_wire::packet::{LongHeader, LongPacketType, ShortHeader, TruncatedPack
 use super::Connection;
 use super::arrival::SpaceId;
 use super::build::spin_of;
-use super::close::{CloseReason, MAX_REASON_LENGTH, local_error};
+use super::close::{CloseReason, MAX_REASON_LENGTH, for_peer, local_error};
 use super::packet_room::reserve;
 use super::paths::life_cycle::LifeCycle;
 use super::recovery::PacketKind;
@@ -59,6 +59,7 @@ impl Connection {
         let three_pto = self.three_pto();
         self.trace_closed_locally(now, &reason);
         self.outbox.events.close(local_error(&reason));
+        let reason = for_peer(reason, self.side);
         let due = self.closing_paths();
         self.closing.close(now, three_pto, reason, due);
     }
