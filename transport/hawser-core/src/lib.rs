@@ -127,6 +127,7 @@ pub use endpoint::{
 };
 pub use error::{Code, ConnectionError, MAX_APPLICATION_CODE, TransportError};
 pub use hawser_wire::Version;
+pub use hawser_wire::version::UnknownVersion;
 pub use receive_memory::ReceiveMemory;
 pub use send_memory::SendMemory;
 pub use source::source_of;

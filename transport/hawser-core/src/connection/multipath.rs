@@ -36,8 +36,8 @@ pub enum PathError {
     /// Only clients open paths.
     #[error("only the client opens paths")]
     NotClient,
-    /// The handshake is not confirmed.
-    #[error("the handshake is not confirmed yet: wait for the HandshakeConfirmed event")]
+    /// The handshake is not confirmed: the core says by `Event::HandshakeConfirmed` when it is.
+    #[error("the handshake is not confirmed yet: wait for Connection::confirmed")]
     TooEarly,
     /// One end allows no more paths now.
     #[error("no further path id is allowed (up to {0} now): wait for the MorePathsAllowed event")]

@@ -259,6 +259,7 @@ impl Endpoint {
 
     /// Uses a link otherwise from now on, whatever [`Links`] said of it: connections that exist follow, and so do those that are
     /// opened later, also after the link was away. A link that is paused loses its paths, and gets new ones when it is resumed.
+    /// The name of a link that was chosen by its address is that address.
     ///
     /// # Errors
     /// [`LinkUseError`].
@@ -279,7 +280,8 @@ impl Endpoint {
     }
 
     /// Waits until no connection has anything to say any more: the peer of each that was closed has answered, or did not for
-    /// three probe timeouts (RFC 9000 section 10.2). Afterwards the program may end.
+    /// three probe timeouts (RFC 9000 section 10.2). Afterwards the program may end. It waits for connections that are open, too:
+    /// [`close`](Endpoint::close) them before, or it waits until they end.
     pub async fn wait_idle(&self) {
         poll_fn(|cx| {
             // One after the other: a busy one wakes this task when it no longer is.
