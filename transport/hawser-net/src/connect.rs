@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hawser_core::{ConnectError as CoreConnectError, ConnectionError, EarlyData, FourTuple};
+use hawser_core::{Code, ConnectError as CoreConnectError, ConnectionError, EarlyData, FourTuple};
 use hawser_policy::PathId;
 use rustls_pki_types::ServerName;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
@@ -96,8 +96,16 @@ fn explain(config: &ClientConfig, name: &str, outcome: ConnectionError) -> Conne
     {
         return ConnectError::Certificate(problem);
     }
-    ended(outcome)
+    match &outcome {
+        ConnectionError::PeerTransport(error) if error.code == NO_APPLICATION_PROTOCOL => {
+            ConnectError::ApplicationProtocol { offered: config.alpn.clone() }
+        }
+        _ => ended(outcome),
+    }
 }
+
+/// The TLS alert no_application_protocol (RFC 7301 section 3.2).
+const NO_APPLICATION_PROTOCOL: Code = Code::crypto(120);
 
 fn ended(outcome: ConnectionError) -> ConnectError {
     match outcome {
