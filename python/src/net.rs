@@ -13,6 +13,8 @@ mod trouble;
 use pyo3::prelude::*;
 use pyo3_async_runtimes::tokio::get_runtime;
 
+use crate::wrong;
+
 pub(crate) use connection::{Connection, Events};
 pub(crate) use endpoint::Endpoint;
 pub(crate) use stream::{Receiving, Sending};
@@ -20,6 +22,14 @@ pub(crate) use stream::{Receiving, Sending};
 /// Does something with the transport without the interpreter's lock.
 fn quietly<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     Python::attach(|py| py.detach(work))
+}
+
+/// The code, if it can be sent.
+fn checked_code(code: u64) -> PyResult<u64> {
+    if code > hawser::MAX_APPLICATION_CODE {
+        return Err(wrong(format!("code: expected 0 to 2**62 - 1, found {code}")));
+    }
+    Ok(code)
 }
 
 /// A handle of the transport in a Python object. Its end takes locks, so that a thread does it that does not hold the interpreter.

@@ -243,12 +243,10 @@ impl From<ConnectError> for Failure {
                 Exit::NoAnswer
             }
             ConnectError::Certificate(problem) => certificate_exit(problem),
-            ConnectError::Handshake(_) => Exit::Handshake,
+            ConnectError::Handshake(_) | ConnectError::ApplicationProtocol { .. } => Exit::Handshake,
             _ => Exit::Failure,
         };
-        if let ConnectError::Handshake(ConnectionError::PeerTransport(refusal)) = &error
-            && refusal.code.0 == NO_APPLICATION_PROTOCOL
-        {
+        if let ConnectError::ApplicationProtocol { .. } = &error {
             let words = "the server is there, and does not offer what this command asks for: another command of hawser \
                          may be what runs there (serve, gateway, live relay, vr360 serve, perf server, measure server)";
             return Failure::new(exit, words);
@@ -256,9 +254,6 @@ impl From<ConnectError> for Failure {
         Failure::new(exit, error.to_string())
     }
 }
-
-/// The error code of the TLS alert (RFC 9001 section 4.8) of a server that knows none of the application protocols that were offered (RFC 7301).
-const NO_APPLICATION_PROTOCOL: u64 = 0x100 + 120;
 
 fn certificate_exit(problem: &CertificateProblem) -> Exit {
     match problem {

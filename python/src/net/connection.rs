@@ -12,12 +12,8 @@ use pyo3_async_runtimes::tokio::future_into_py;
 use tokio::sync::Mutex;
 
 use super::stream::{Receiving, Sending};
-use super::{Held, quietly, trouble};
+use super::{Held, checked_code, quietly, trouble};
 use crate::trouble::Trouble;
-use crate::wrong;
-
-/// Codes of applications are below this.
-const CODES: u64 = 1 << 62;
 
 /// A connection over all links.
 #[pyclass(module = "hawser._native", frozen)]
@@ -157,9 +153,7 @@ impl Connection {
     /// # Errors
     /// `ValueError`: no such code.
     fn close(&self, code: u64, reason: &str) -> PyResult<()> {
-        if code >= CODES {
-            return Err(wrong(format!("code: expected 0 to 2**62 - 1, found {code}")));
-        }
+        let code = checked_code(code)?;
         let connection = self.connection.get()?;
         quietly(|| connection.close(code, reason.as_bytes()));
         Ok(())

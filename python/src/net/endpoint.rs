@@ -8,7 +8,7 @@ use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
 use tokio::task::AbortHandle;
 
 use super::settings::{self, Client, Common, Server};
-use super::{Connection, Held, quietly, trouble};
+use super::{Connection, Held, checked_code, quietly, trouble};
 use crate::trouble::{Stop, Trouble};
 use crate::wrong;
 
@@ -151,8 +151,11 @@ impl Endpoint {
     }
 
     /// Closes all connections.
+    ///
+    /// # Errors
+    /// `ValueError`: no such code.
     fn close(&self, code: u64, reason: &str) -> PyResult<()> {
-        let endpoint = self.endpoint.get()?;
+        let (code, endpoint) = (checked_code(code)?, self.endpoint.get()?);
         quietly(|| endpoint.close(code, reason.as_bytes()));
         Ok(())
     }

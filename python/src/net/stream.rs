@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
 use tokio::sync::Mutex;
 
-use super::{Held, trouble};
+use super::{Held, checked_code, trouble};
 
 /// What sends. One call at a time is in progress.
 #[pyclass(module = "hawser._native", frozen, name = "SendStream")]
@@ -57,8 +57,11 @@ impl Sending {
     }
 
     /// Gives up what was not delivered, as soon as no other call is in progress.
+    ///
+    /// # Errors
+    /// `ValueError`: no such code.
     fn reset(&self, code: u64) -> PyResult<()> {
-        let stream = self.stream.get()?;
+        let (code, stream) = (checked_code(code)?, self.stream.get()?);
         get_runtime().spawn(async move { stream.lock().await.reset(code) });
         Ok(())
     }
@@ -102,8 +105,11 @@ impl Receiving {
     }
 
     /// Tells the peer that what it still sends is not wanted, as soon as no other call is in progress.
+    ///
+    /// # Errors
+    /// `ValueError`: no such code.
     fn stop(&self, code: u64) -> PyResult<()> {
-        let stream = self.stream.get()?;
+        let (code, stream) = (checked_code(code)?, self.stream.get()?);
         get_runtime().spawn(async move { stream.lock().await.stop(code) });
         Ok(())
     }

@@ -1,3 +1,5 @@
+mod ranges;
+
 use std::fmt;
 use std::net::{SocketAddrV4, SocketAddrV6};
 use std::sync::Arc;
@@ -17,84 +19,87 @@ use crate::receive_memory::ReceiveMemory;
 use crate::send_memory::SendMemory;
 use crate::versions::{VersionPreference, Versions};
 
+pub use self::ranges::OutOfRange;
+
 /// How a connection behaves, whichever end it is on.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TransportConfig {
-    /// Silence after which a connection ends; `None` never. The lesser of both ends' values counts. A handshake ends after this,
-    /// silent or not; a server's after 30 seconds if that is less.
+    /// Silence after which a connection ends; `None`, or zero: never. The lesser of both ends' values counts. A handshake ends after this,
+    /// silent or not; a server's after 30 seconds if that is less. Default: 30 s.
     pub max_idle_timeout: Option<Duration>,
-    /// Send a PING on a connection that would otherwise be silent this long.
+    /// Send a PING on a connection that would otherwise be silent this long; at least 1 ms. Default: `None`, never.
     ///
     /// A client that waits for an answer for longer than the NAT before it remembers (most for 30 seconds or more, RFC 9000
     /// section 10.1.2) is found late without: what the server sends goes to where nobody is, until the client asks for the rest,
     /// which it does at ever longer intervals, and not at all before anything came.
     pub keep_alive_interval: Option<Duration>,
-    /// Streams the peer may have open, per direction.
+    /// Bidirectional streams that the peer may have open. Default: 100.
     pub max_bidirectional_streams: u64,
-    /// See `max_bidirectional_streams`.
+    /// Unidirectional streams that the peer may have open. Default: 100.
     pub max_unidirectional_streams: u64,
     /// First receive window of a stream in bytes; grows with the bandwidth-delay product, as far as the endpoint's
-    /// [`receive_memory`](EndpointConfig::receive_memory) allows.
+    /// [`receive_memory`](EndpointConfig::receive_memory) allows. Default: 1 MiB.
     pub initial_stream_window: u64,
-    /// Cap of a stream's receive window.
+    /// Cap of a stream's receive window. Default: 128 MiB.
     pub max_stream_window: u64,
-    /// First receive window of the connection; grows likewise.
+    /// First receive window of the connection; grows likewise. Default: 1.5 MiB.
     pub initial_connection_window: u64,
-    /// Cap of the connection's receive window.
+    /// Cap of the connection's receive window. Default: 192 MiB.
     pub max_connection_window: u64,
     /// Cap of bytes buffered for sending (unsent and unacknowledged) over all streams. Twice what the congestion windows let out
-    /// are buffered, as far as this cap and the endpoint's [`send_memory`](EndpointConfig::send_memory) allow.
+    /// are buffered, as far as this cap and the endpoint's [`send_memory`](EndpointConfig::send_memory) allow. Default: 256 MiB.
     pub max_send_buffer: u64,
-    /// Bytes of received DATAGRAM frames buffered for the application; `None`: datagrams are refused.
+    /// Bytes of received DATAGRAM frames buffered for the application; `None`: datagrams are refused. Default: 1 MiB.
     pub datagram_receive_buffer: Option<usize>,
-    /// Bytes of DATAGRAM frames buffered for sending.
+    /// Bytes of DATAGRAM frames buffered for sending. Default: 1 MiB.
     pub datagram_send_buffer: usize,
     /// Bytes of received stream data kept to solve repair symbols of erasure codes with, once the peer protects any. `None`:
     /// 1 MiB if the policies use erasure codes ([`PolicySetFactory::repairs`]); otherwise the extension is not offered, since
-    /// what no application uses is only there to be attacked.
+    /// what no application uses is only there to be attacked. Default: `None`.
     pub repair_buffer: Option<usize>,
-    /// RTT assumed before the first sample (RFC 9002 section 6.2.2).
+    /// RTT assumed before the first sample (RFC 9002 section 6.2.2), 1 µs to 60 s. Default: 333 ms.
     pub initial_rtt: Duration,
-    /// UDP payload size to begin with, at least 1200.
+    /// UDP payload size to begin with, at least 1200 bytes. Default: 1200.
     pub initial_mtu: u16,
-    /// Largest UDP payload size that path MTU discovery tries; `initial_mtu` or less switches it off.
+    /// Largest UDP payload size that path MTU discovery tries; `initial_mtu` or less switches it off. Default: 1452 bytes.
     pub max_mtu: u16,
-    /// Longest delay we hold an acknowledgement.
+    /// Longest delay of an acknowledgement, at most 16.383 s. Default: 25 ms.
     pub max_ack_delay: Duration,
-    /// Datagrams in one GSO batch, 1 to 64.
+    /// Datagrams in one GSO batch, 1 to 64. Default: 64.
     pub max_batch_segments: usize,
-    /// Mark packets ECT(0) while ECN works on the path.
+    /// Mark packets ECT(0) while ECN works on the path. Default: true.
     pub ecn: bool,
     /// Largest path id offered to the peer, so one less than the number of paths over a life-time window; `None`
-    /// switches multipath off.
+    /// switches multipath off. Default: 7.
     pub max_path_id: Option<u32>,
-    /// How many path ids may be in use at once; more are granted as old ones are abandoned.
+    /// How many path ids may be in use at once, at least 1; more are granted as old ones are abandoned. Default: 8.
     pub max_concurrent_paths: u32,
-    /// No probe timeout of application data is shorter. Zero is RFC 9002; implementations of TCP wait for 200 ms, with which one can compare.
+    /// No probe timeout of application data is shorter; at most 60 s. Zero is RFC 9002; implementations of TCP wait for 200 ms, with
+    /// which one can compare. Default: zero.
     pub least_probe_timeout: Duration,
-    /// Whether losses and timers are judged by what the path does, or by RFC 9002 to the letter.
+    /// Whether losses and timers are judged by what the path does, or by RFC 9002 to the letter. Default: by what the path does.
     pub loss_recovery: LossRecovery,
-    /// How long a silent path is kept as suspect before it is abandoned; for longer while no other path answers.
+    /// How long a silent path is kept as suspect before it is abandoned; for longer while no other path answers. Default: 30 s.
     pub suspect_path_timeout: Duration,
     /// Makes the policy set of each connection: scheduler, congestion controllers, acknowledgement policy, agent.
     pub policies: Arc<dyn PolicySetFactory>,
     /// Ask the peer for another acknowledgement frequency as soon as the handshake allows it, if it takes such requests
-    /// (draft-ietf-quic-ack-frequency).
+    /// (draft-ietf-quic-ack-frequency). Default: `None`.
     pub ack_frequency: Option<AckFrequency>,
     /// Ask the peer when packets arrived, at most this many times per acknowledgement
     /// (draft-ietf-quic-receive-ts-02); `None` asks only if the policies want it. One-way delays come from it. Acknowledgements grow by about
-    /// 10 bytes, which `docs/wire.md` measures.
+    /// 10 bytes, which `docs/wire.md` measures. Default: `None`.
     pub receive_timestamps: Option<u64>,
     /// Features offered to the peer besides those that the core has on its own (`hawser_features` in `docs/wire.md`); the
-    /// first [`MAX_FEATURES`](hawser_policy::MAX_FEATURES) of them.
+    /// first [`MAX_FEATURES`](hawser_policy::MAX_FEATURES) of them. Default: none.
     pub features: FeatureSet,
     /// Packets sent with the same keys after which they are updated, as soon as that is allowed (RFC 9001 section 6.1);
-    /// `None`, and at most: half of what the cipher suite allows.
+    /// `None`, the default, and at most: half of what the cipher suite allows.
     pub key_update_after: Option<u64>,
-    /// Emit greased bits and parameters (RFC 9287, RFC 9000 section 18.1).
+    /// Emit greased bits and parameters (RFC 9287, RFC 9000 section 18.1). Default: true.
     pub grease: bool,
-    /// Where each connection's qlog trace goes, from its first packet on; `None`: no traces.
+    /// Where each connection's qlog trace goes, from its first packet on; `None`, the default: no traces.
     #[cfg(feature = "qlog")]
     pub qlog: Option<QlogFactory>,
 }
@@ -171,6 +176,11 @@ pub enum LossRecovery {
 const REPAIR_BUFFER: usize = 1 << 20;
 
 impl TransportConfig {
+    /// Returns `max_idle_timeout`, where zero means `None` as on the wire (RFC 9000 section 18.2).
+    pub(crate) fn idle_timeout(&self) -> Option<Duration> {
+        self.max_idle_timeout.filter(|timeout| !timeout.is_zero())
+    }
+
     /// Returns the bytes kept for repair symbols; `None` if they are not taken.
     pub(crate) fn repair_memory(&self) -> Option<usize> {
         self.repair_buffer.or_else(|| self.policies.repairs().then_some(REPAIR_BUFFER))

@@ -1,13 +1,16 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use hawser_wire::Version;
+use hawser_wire::{Version, varint};
 
 use crate::{Printable, Versions};
 
 /// A transport error code (RFC 9000 section 20.1, draft-ietf-quic-multipath-21 section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(pub u64);
+
+/// The largest error code of an application, 2^62 - 1: codes are variable-length integers (RFC 9000 section 20.2).
+pub const MAX_APPLICATION_CODE: u64 = varint::MAX;
 
 impl Code {
     /// No error.

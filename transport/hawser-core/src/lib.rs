@@ -107,7 +107,7 @@ mod tuple;
 mod versions;
 
 pub use config::{
-    ClientConfig, EndpointConfig, LossRecovery, PreferredAddresses, ServerConfig, TransportConfig,
+    ClientConfig, EndpointConfig, LossRecovery, OutOfRange, PreferredAddresses, ServerConfig, TransportConfig,
 };
 pub use connection::ack_frequency::AckFrequencyUnsupported;
 pub use connection::datagrams::{ReceivedDatagram, SendDatagramError};
@@ -125,8 +125,9 @@ pub use endpoint::{
     AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, Endpoint, EndpointEvent,
     EndpointGroup, Incoming, RetryError, Routed, StatelessDatagram, Transmit,
 };
-pub use error::{Code, ConnectionError, TransportError};
+pub use error::{Code, ConnectionError, MAX_APPLICATION_CODE, TransportError};
 pub use hawser_wire::Version;
+pub use hawser_wire::version::UnknownVersion;
 pub use receive_memory::ReceiveMemory;
 pub use send_memory::SendMemory;
 pub use source::source_of;

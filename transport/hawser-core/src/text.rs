@@ -13,8 +13,9 @@ const MAX_SHOWN: usize = 512;
 /// that reverse the direction of text or have no width. Longer text is cut off.
 ///
 /// ```
+/// # use hawser_core::Printable;
 /// let reason = "\u{1b}[2Jall is well\n";
-/// assert_eq!(hawser_core::Printable::new(reason).to_string(), "\\u{1b}[2Jall is well\\n");
+/// assert_eq!(Printable::new(reason).to_string(), "\\u{1b}[2Jall is well\\n");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Printable<'a>(Cow<'a, str>);

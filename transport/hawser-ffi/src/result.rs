@@ -54,7 +54,7 @@ impl Failure {
 
 /// Codes of applications go into 62 bits.
 pub(crate) fn checked(code: u64) -> Result<u64, Failure> {
-    if code < 1 << 62 {
+    if code <= hawser::MAX_APPLICATION_CODE {
         Ok(code)
     } else {
         Err(Failure::argument(format_args!("the code {code} is not below 2^62")))

@@ -4,6 +4,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
+use hawser_net::MAX_APPLICATION_CODE;
 
 use crate::connect_request;
 use crate::error::misuse;
@@ -105,7 +106,7 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
 
     fn reset(&mut self, reset_code: u64) {
         self.is_over = true;
-        let _ = self.inner.reset(reset_code);
+        let _ = self.inner.reset(reset_code.min(MAX_APPLICATION_CODE));
     }
 
     fn send_id(&self) -> StreamId {
@@ -209,7 +210,7 @@ impl quic::RecvStream for RecvStream {
 
     fn stop_sending(&mut self, error_code: u64) {
         // Nothing to stop when the stream has ended.
-        let _ = self.inner.stop(error_code);
+        let _ = self.inner.stop(error_code.min(MAX_APPLICATION_CODE));
     }
 
     fn recv_id(&self) -> StreamId {

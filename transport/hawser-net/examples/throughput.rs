@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use bytes::Bytes;
-use hawser_net::{ClientConfig, Connection, Endpoint, Identity, Links, ServerConfig, Trust};
+use hawser_net::{ClientConfig, Endpoint, Identity, Incoming, Links, ServerConfig, Trust};
 
 const TOTAL: usize = 1 << 30;
 
@@ -29,12 +29,17 @@ async fn serve(address: SocketAddr) -> Result<(), Error> {
     let identity = Identity::self_signed(&["localhost"])?;
     let endpoint = Endpoint::server(ServerConfig::builder(identity).build()?, address)?;
     while let Some(incoming) = endpoint.accept().await {
-        tokio::spawn(async move { send(incoming.await?).await });
+        tokio::spawn(async move {
+            if let Err(error) = send(incoming).await {
+                eprintln!("{error}");
+            }
+        });
     }
     Ok(())
 }
 
-async fn send(connection: Connection) -> Result<(), Error> {
+async fn send(incoming: Incoming) -> Result<(), Error> {
+    let connection = incoming.await?;
     let mut stream = connection.open_uni().await?;
     let chunk = Bytes::from(vec![7; 64 << 10]);
     for _ in 0..TOTAL / chunk.len() {

@@ -54,6 +54,8 @@ pub struct ClientConfig {
     verifier: Option<Arc<RecordingVerifier>>,
     tls: Arc<RustlsClient>,
     sessions: Option<Arc<dyn SessionStore>>,
+    /// Application protocols that are offered.
+    pub(crate) alpn: Vec<Vec<u8>>,
     /// Whether 0-RTT is offered.
     pub(crate) early_data: bool,
     pub(crate) handshake_timeout: Duration,
@@ -85,7 +87,8 @@ impl ClientConfig {
     /// [`trust`](ClientConfigBuilder::trust), [`cipher_suites`](ClientConfigBuilder::cipher_suites) and
     /// [`crypto_provider`](ClientConfigBuilder::crypto_provider) would contradict it, and is an error of
     /// [`build`](ClientConfigBuilder::build). A refused certificate is reported as a failed handshake, in the words of rustls, and
-    /// a [store of sessions](ClientConfigBuilder::sessions) finds none again.
+    /// a [store of sessions](ClientConfigBuilder::sessions) finds none again. A server that refuses the client's certificate says so
+    /// after `connect` has returned: wait for [`Connection::confirmed`](crate::Connection::confirmed).
     pub fn from_rustls(config: rustls::ClientConfig) -> ClientConfigBuilder {
         ClientConfigBuilder { tls: Some(config), ..Self::builder() }
     }
@@ -290,7 +293,7 @@ impl ClientConfigBuilder {
             tls.resumption = Resumption::disabled();
         }
         tls.enable_early_data |= self.early_data;
-        let early_data = tls.enable_early_data;
+        let (early_data, alpn) = (tls.enable_early_data, tls.alpn_protocols.clone());
         let sessions = self.sessions.filter(|_| self.common.session_resumption);
         let tls = Arc::new(match &sessions {
             Some(store) => RustlsClient::with_sessions(Arc::new(tls), store.clone())?,
@@ -305,6 +308,7 @@ impl ClientConfigBuilder {
             verifier,
             tls,
             sessions,
+            alpn,
             early_data,
             handshake_timeout: self.handshake_timeout,
             attempt_delay: self.attempt_delay,
@@ -487,7 +491,7 @@ impl ServerConfigBuilder {
         self
     }
 
-    /// Connections above which new ones are refused.
+    /// Connections above which new ones are refused. Default: 100,000.
     #[must_use]
     pub fn max_connections(mut self, limit: usize) -> Self {
         self.max_connections = Some(limit);
@@ -509,7 +513,7 @@ impl ServerConfigBuilder {
         self
     }
 
-    /// Unfinished handshakes above which new clients must prove their address first. 0: always.
+    /// Unfinished handshakes above which new clients must prove their address first. 0: always. Default: 1,000.
     #[must_use]
     pub fn retry_above_handshakes(mut self, limit: usize) -> Self {
         self.retry_above_handshakes = Some(limit);
@@ -655,8 +659,9 @@ impl Common {
         Ok(Arc::new(CryptoProvider { cipher_suites, ..(*provider).clone() }))
     }
 
-    /// The transport's behaviour, with traces if they are wanted.
+    /// The transport's behaviour, checked, with traces if they are wanted.
     fn transport(&self) -> Result<Arc<TransportConfig>, ConfigError> {
+        self.transport.check()?;
         let mut transport = self.transport.clone();
         // Requests are always answered, if only by a refusal: the peer need not wait and see.
         if !transport.features.contains(FeatureId::SCHEDULER_REQUEST) {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hawser_core::{ConnectError as CoreConnectError, ConnectionError, EarlyData, FourTuple};
+use hawser_core::{Code, ConnectError as CoreConnectError, ConnectionError, EarlyData, FourTuple};
 use hawser_policy::PathId;
 use rustls_pki_types::ServerName;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
@@ -39,6 +39,7 @@ struct Runner {
     connection: Connection,
     link: String,
     remote: SocketAddr,
+    started: Instant,
     /// Until when the server may prove an ICMP error wrong.
     refused: Option<Pin<Box<Sleep>>>,
 }
@@ -70,6 +71,11 @@ impl Runner {
             }
             _ => {}
         }
+        // The idle timeout is as good a limit as that of handshakes.
+        if state.outcome == Some(ConnectionError::TimedOut) && !Runner::is_heard(&state) {
+            let (remote, links) = (self.remote, vec![self.link.clone()]);
+            return Poll::Ready(Err(ConnectError::TimedOut { remote, links, after: self.started.elapsed() }));
+        }
         if let Some(outcome) = state.outcome.clone() {
             return Poll::Ready(Err(explain(config, name, outcome)));
         }
@@ -90,6 +96,18 @@ fn explain(config: &ClientConfig, name: &str, outcome: ConnectionError) -> Conne
     {
         return ConnectError::Certificate(problem);
     }
+    match &outcome {
+        ConnectionError::PeerTransport(error) if error.code == NO_APPLICATION_PROTOCOL => {
+            ConnectError::ApplicationProtocol { offered: config.alpn.clone() }
+        }
+        _ => ended(outcome),
+    }
+}
+
+/// The TLS alert no_application_protocol (RFC 7301 section 3.2).
+const NO_APPLICATION_PROTOCOL: Code = Code::crypto(120);
+
+fn ended(outcome: ConnectionError) -> ConnectError {
     match outcome {
         ConnectionError::LocallyClosed => ConnectError::EndpointClosed,
         other => ConnectError::Handshake(other),
@@ -149,7 +167,7 @@ pub(crate) async fn connect(
 fn plan(worker: &Worker, remotes: &[SocketAddr]) -> Result<VecDeque<Attempt>, ConnectError> {
     let state = worker.lock();
     if state.is_closed() {
-        return Err(ConnectError::EndpointClosed);
+        return Err(state.ended_by().cloned().map_or(ConnectError::EndpointClosed, ended));
     }
     let (mut attempts, mut used_up) = (VecDeque::new(), Vec::new());
     for remote in remotes {
@@ -238,7 +256,13 @@ impl Race<'_> {
         self.tried.push(candidate.name.clone());
         match self.start(&candidate, remote) {
             Ok(connection) => {
-                self.running.push(Runner { connection, link: candidate.name, remote, refused: None });
+                self.running.push(Runner {
+                    connection,
+                    link: candidate.name,
+                    remote,
+                    started: Instant::now(),
+                    refused: None,
+                });
                 self.next_start.as_mut().reset(Instant::now() + self.delay);
             }
             Err(error) => self.note(error),
@@ -275,8 +299,14 @@ impl Race<'_> {
         }
     }
 
+    /// The failure to report; a server that never answered was silent over all links.
     fn failure(&mut self) -> ConnectError {
-        self.worst.take().unwrap_or(ConnectError::EndpointClosed)
+        match self.worst.take().unwrap_or(ConnectError::EndpointClosed) {
+            ConnectError::TimedOut { remote, after, .. } => {
+                ConnectError::TimedOut { remote, after, links: self.tried.clone() }
+            }
+            other => other,
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hawser_core::ConnectionError;
 use hawser_core::crypto::TlsConfigError;
+use hawser_core::{ConnectionError, OutOfRange, Printable};
 
 use crate::{CertificateProblem, Cipher};
 
@@ -26,7 +26,7 @@ pub enum ConfigError {
     #[error("an authority's certificate cannot be used: {0}")]
     Authority(#[source] rustls::Error),
     /// The server's certificate and key do not fit, or are of an unsupported kind.
-    #[error("the certificate and key cannot be used together: {0}")]
+    #[error("the certificate and key cannot be used together: {}", identity_words(.0))]
     Identity(#[source] rustls::Error),
     /// TLS does not accept the configuration.
     #[error("TLS configuration: {0}")]
@@ -65,6 +65,9 @@ pub enum ConfigError {
         /// How many are possible.
         most: usize,
     },
+    /// A value with which no connection would work.
+    #[error("transport configuration: {0}")]
+    Transport(#[from] OutOfRange),
     /// TLS as configured cannot serve QUIC.
     #[error(transparent)]
     Quic(#[from] TlsConfigError),
@@ -124,7 +127,10 @@ pub enum ConnectError {
     #[error("the endpoint has no client configuration; set one or pass it to connect_with")]
     NoConfig,
     /// None of the selected links has an address from which the server could be reached.
-    #[error("no way to {remote}: of the selected links ({links}) none is up with an address of that family")]
+    #[error(
+        "no way to {remote}: of the selected links ({links}) none is up with an address from which that one can be reached \
+         (of the same family; loopback leads to this machine only, link-local to its link)"
+    )]
     NoLink {
         /// The server.
         remote: SocketAddr,
@@ -177,6 +183,12 @@ pub enum ConnectError {
     /// The server could not prove who it is.
     #[error(transparent)]
     Certificate(CertificateProblem),
+    /// The server speaks none of the application protocols that were offered (RFC 7301).
+    #[error("{}", no_protocol(.offered))]
+    ApplicationProtocol {
+        /// What was offered.
+        offered: Vec<Vec<u8>>,
+    },
     /// The handshake failed otherwise.
     #[error("the handshake failed: {0}")]
     Handshake(#[from] ConnectionError),
@@ -188,13 +200,34 @@ pub enum ConnectError {
     EndpointClosed,
 }
 
+fn no_protocol(offered: &[Vec<u8>]) -> String {
+    if offered.is_empty() {
+        return "the server wants an application protocol (ALPN), and none was offered: name it in the client's configuration".into();
+    }
+    let offered: Vec<String> = offered.iter().map(|protocol| Printable::new(protocol).to_string()).collect();
+    format!(
+        "the server speaks none of the application protocols (ALPN) that were offered: {}",
+        offered.join(", ")
+    )
+}
+
+/// Words for a certificate and a key that do not go together: rustls prints the names of its own values.
+fn identity_words(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InconsistentKeys(rustls::InconsistentKeys::KeyMismatch) => {
+            "the key is not that of the certificate".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
 impl ConnectError {
     /// How much the error tells when several attempts failed in different ways; the largest is reported.
     pub(crate) fn weight(&self) -> u8 {
         match self {
             ConnectError::Certificate(_) => 5,
             ConnectError::Handshake(ConnectionError::TimedOut) => 1,
-            ConnectError::Handshake(_) => 4,
+            ConnectError::Handshake(_) | ConnectError::ApplicationProtocol { .. } => 4,
             ConnectError::Refused { .. } => 3,
             ConnectError::TimedOut { .. } => 1,
             ConnectError::Unreachable { .. } | ConnectError::Bind { .. } => 2,

@@ -9,8 +9,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use hawser_core::crypto::default_provider;
 #[cfg(feature = "self-signed")]
 use rcgen::PublicKeyData;
+use rustls::InconsistentKeys;
+use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use sha2::{Digest, Sha256};
@@ -60,6 +63,14 @@ pub enum IdentityError {
         present: PathBuf,
         /// The file that is not.
         missing: PathBuf,
+    },
+    /// The private key is not that of the certificate.
+    #[error("the key in {} is not that of the certificate in {}", .key.display(), .certificate.display())]
+    Mismatch {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
     },
     /// The certificate could not be made or read.
     #[error("certificate: {0}")]
@@ -119,20 +130,33 @@ impl Identity {
     /// # Errors
     /// See [`IdentityError`].
     pub fn from_pem_files(certificates: &Path, key: &Path) -> Result<Self, IdentityError> {
+        let key_path = key;
         let chain = read_certificates(certificates)?;
-        let key_text = read(key)?;
-        if is_readable_by_all(key) {
+        let key_text = read(key_path)?;
+        if is_readable_by_all(key_path) {
             tracing::warn!(
                 "every user of this machine can read the private key {0}; keep it to its owner: chmod o-rwx {0}",
-                key.display()
+                key_path.display()
             );
         }
         let key = PrivateKeyDer::from_pem_slice(&key_text).map_err(|source| IdentityError::Malformed {
-            path: key.to_owned(),
+            path: key_path.to_owned(),
             expected: "private key",
             source: source.into(),
         })?;
-        Ok(Identity { certificates: chain, key })
+        let identity = Identity { certificates: chain, key };
+        if identity.is_mismatched() {
+            let (certificate, key) = (certificates.to_owned(), key_path.to_owned());
+            return Err(IdentityError::Mismatch { certificate, key });
+        }
+        Ok(identity)
+    }
+
+    /// Whether the key is known not to be that of the certificate.
+    fn is_mismatched(&self) -> bool {
+        let (chain, key) = (self.certificates.clone(), self.key.clone_key());
+        let checked = CertifiedKey::from_der(chain, key, &default_provider());
+        matches!(checked, Err(rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)))
     }
 
     /// The pin of the key: what a client needs to know this server.

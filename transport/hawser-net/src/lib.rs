@@ -59,6 +59,7 @@ compile_error!(
 
 mod cipher;
 mod clock;
+mod code;
 mod config;
 mod connect;
 mod connection;
@@ -93,12 +94,13 @@ pub use connection::{
 };
 pub use endpoint::{Endpoint, EndpointBuilder, Established, WeakEndpoint};
 pub use error::{ConfigError, ConnectError, EndpointError};
-pub use hawser_core::crypto::{SessionStore, default_provider};
+pub use hawser_core::crypto::{SessionStore, TlsConfigError, default_provider};
 pub use hawser_core::quic_lb;
 pub use hawser_core::{
-    ConnectionError, ConnectionStats, EarlyData, FourTuple, PathError, PathInfo, PathStats,
-    PreferredAddresses, Printable, ReceivedDatagram, SendDatagramError, SendMessageError, SetControllerError,
-    TransportConfig, Version, VersionPreference, Versions, VersionsError, source_of,
+    AcceptErrorReason, Code, ConnectionError, ConnectionStats, EarlyData, FourTuple, LossRecovery,
+    MAX_APPLICATION_CODE, OutOfRange, PathError, PathInfo, PathStats, PreferredAddresses, Printable,
+    ReceivedDatagram, SendDatagramError, SendMessageError, SetControllerError, TransportConfig,
+    TransportError, UnknownVersion, Version, VersionPreference, Versions, VersionsError, source_of,
 };
 pub use hawser_paths::{CapReached, CapUse, CostCaps, FullMesh};
 pub use hawser_policy as policy;
@@ -118,8 +120,8 @@ pub use rustls;
 pub use sessions::{FileSessions, MemorySessions, SessionFileError};
 pub use socket::{SocketFactory, SocketRequest};
 pub use stream::{
-    Chunk, ClosedStream, FrameError, ReadError, ReadExactError, ReadToEndError, RecvStream, SendStream,
-    StoppedError, WriteError,
+    AbortError, Chunk, ClosedStream, FrameError, ReadError, ReadExactError, ReadToEndError, RecvStream,
+    SendStream, StoppedError, WriteError,
 };
 pub use trust::{CertificateProblem, Trust};
 pub use worker::WorkerStats;

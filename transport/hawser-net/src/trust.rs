@@ -377,7 +377,7 @@ fn classify(
         }
         CertificateError::NotValidForNameContext { presented, .. } => CertificateProblem::WrongName {
             wanted: server_name.to_str().into_owned(),
-            presented: presented.clone(),
+            presented: presented.iter().map(|name| plain_name(name)).collect(),
         },
         CertificateError::Revoked => CertificateProblem::Revoked,
         CertificateError::Other(other) => match other.0.downcast_ref::<WrongPin>() {
@@ -387,6 +387,17 @@ fn classify(
             None => CertificateProblem::Other(words(other.0.downcast_ref(), certificate, error)),
         },
         _ => CertificateProblem::Other(words(None, certificate, error)),
+    }
+}
+
+/// A name in a certificate, out of what the library prints for programmers: `DnsName("example.org")`.
+fn plain_name(printed: &str) -> String {
+    let inner = printed.strip_suffix(')').and_then(|rest| rest.split_once('('));
+    match inner {
+        Some(("DnsName" | "IpAddress" | "UniformResourceIdentifier", name)) => {
+            name.trim_matches('"').to_owned()
+        }
+        _ => printed.to_owned(),
     }
 }
 

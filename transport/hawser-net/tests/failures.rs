@@ -227,3 +227,62 @@ async fn relay_to(server: SocketAddr) -> (tokio::task::AbortHandle, SocketAddr) 
     });
     (task.abort_handle(), address)
 }
+
+#[tokio::test]
+async fn a_protocol_that_the_server_does_not_speak_is_named() {
+    let (server, pin) = server();
+    serve(&server, echo);
+    let connect = async |offered: &[&str]| {
+        let config = ClientConfig::builder().trust(Trust::Pins(vec![pin])).alpn(offered).build().unwrap();
+        let client = Endpoint::client(config, Links::Routed).unwrap();
+        client.connect(address_of(&server), "localhost").await.unwrap_err().to_string()
+    };
+    let words = connect(&["one", "two"]).await;
+    assert_eq!(
+        words,
+        "the server speaks none of the application protocols (ALPN) that were offered: one, two"
+    );
+    let words = connect(&[]).await;
+    assert!(words.contains("(ALPN), and none was offered"), "{words}");
+}
+
+#[tokio::test]
+async fn names_of_a_certificate_are_told_as_names() {
+    let made =
+        rcgen::generate_simple_self_signed(["demo.example".to_owned(), "192.0.2.1".to_owned()]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let identity = Identity::from_pem_files(&certificate, &key).unwrap();
+    let config = ServerConfig::builder(identity).alpn([ALPN]).build().unwrap();
+    let server = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
+    serve(&server, echo);
+    let trust = Trust::authorities_from_file(&certificate).unwrap();
+    let config = ClientConfig::builder().trust(trust).alpn([ALPN]).build().unwrap();
+    let client = Endpoint::client(config, Links::Routed).unwrap();
+    let words = client.connect(server.listening()[0], "other.example").await.unwrap_err().to_string();
+    assert!(words.ends_with("is not for the name other.example but for demo.example, 192.0.2.1"), "{words}");
+}
+
+#[test]
+fn files_of_a_key_and_a_certificate_that_do_not_belong_together_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name: &str| {
+        let folder = folder.path().join(name);
+        Identity::load_or_create(&folder, &["localhost"]).unwrap();
+        (folder.join("certificate.pem"), folder.join("key.pem"))
+    };
+    let ((certificate, _), (_, key)) = (make("one"), make("two"));
+    let words = Identity::from_pem_files(&certificate, &key).err().unwrap().to_string();
+    let (key, certificate) = (key.display(), certificate.display());
+    assert_eq!(words, format!("the key in {key} is not that of the certificate in {certificate}"));
+}
+
+#[tokio::test]
+async fn a_link_of_the_wrong_scope_is_not_said_to_be_of_another_family() {
+    let client = client(Pin::from([0; 32]), links(&["127.0.0.1"]));
+    let error = client.connect("192.0.2.1:1".parse().unwrap(), "localhost").await.unwrap_err();
+    assert!(matches!(error, ConnectError::NoLink { .. }), "{error}");
+    assert!(error.to_string().contains("loopback leads to this machine only"), "{error}");
+}

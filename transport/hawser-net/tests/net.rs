@@ -11,6 +11,7 @@ mod failures;
 mod families;
 mod interfaces;
 mod link_states;
+mod misuse;
 mod open_path;
 mod own_parts;
 mod path_events;

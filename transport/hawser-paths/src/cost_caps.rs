@@ -96,7 +96,7 @@ impl CostCaps {
         self.books().news.drain(..).collect()
     }
 
-    /// So many bytes went over this link, for a connection that has no [`Capped`] path manager yet, or never will: an attempt.
+    /// So many bytes went over this link, for a connection whose path manager does not count yet, or never will: an attempt.
     pub fn count_unmanaged(&self, link: &LinkInfo, now: Time, bytes: u64) {
         if let Some(entry) = self.entry_of(link) {
             self.count(entry, now, bytes, Duration::ZERO);

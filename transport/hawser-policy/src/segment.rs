@@ -143,7 +143,7 @@ pub struct QueuedDatagram {
     pub deadline: Option<Time>,
 }
 
-/// The send queue behind a [`QueueView`], for policies that look at single segments.
+/// The send queue behind a [`QueueView`](crate::QueueView), for policies that look at single segments.
 pub trait SendQueue {
     /// Calls `visit` for each queued range in send order until it breaks.
     fn segments(&self, visit: &mut dyn FnMut(&Segment<'_>) -> ControlFlow<()>);

@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use hawser::{ClientConfig, Connection, Endpoint, Identity, Links, ServerConfig, Trust};
+use hawser::{ClientConfig, Endpoint, Identity, Incoming, Links, ServerConfig, Trust};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -40,18 +40,18 @@ async fn serve(address: SocketAddr) -> Result<()> {
     println!("{} {pin}", server.listening()[0]);
     while let Some(incoming) = server.accept().await {
         tokio::spawn(async move {
-            // A client that leaves ends its own task only.
-            if let Err(error) = answer(incoming.await?).await {
+            // A client that fails, in the handshake or later, ends its own task only.
+            if let Err(error) = answer(incoming).await {
                 eprintln!("{error}");
             }
-            Ok::<_, Box<dyn Error + Send + Sync>>(())
         });
     }
     Ok(())
 }
 
 /// Sends back what each stream of a connection brings.
-async fn answer(connection: Connection) -> Result<()> {
+async fn answer(incoming: Incoming) -> Result<()> {
+    let connection = incoming.await?;
     while let Ok((mut send, mut receive)) = connection.accept_bi().await {
         let line = receive.read_to_end(LONGEST).await?;
         send.write_all(&line).await?;

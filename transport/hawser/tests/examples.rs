@@ -32,8 +32,9 @@ fn printed(command: &mut Command) -> String {
 
 #[test]
 fn a_line_comes_back_from_the_echo_server() {
-    let mut server =
-        Ended(example("echo").args(["serve", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap());
+    let mut command = example("echo");
+    command.args(["serve", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut server = Ended(command.spawn().unwrap());
     let mut line = String::new();
     BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let (address, pin) = line.trim().split_once(' ').unwrap();
@@ -43,6 +44,11 @@ fn a_line_comes_back_from_the_echo_server() {
     let another_pin = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     let refused = example("echo").args(["send", address, another_pin, "hello"]).output().unwrap();
     assert!(!refused.status.success());
+    let mut errors = BufReader::new(server.0.stderr.take().unwrap()).lines();
+    assert!(
+        errors.any(|line| line.unwrap().contains("certificate is not acceptable")),
+        "a failed handshake is printed"
+    );
 }
 
 #[test]

@@ -45,6 +45,7 @@ use super::stats::ConnectionStats;
 use super::streams::{ClosedStream, ReadError, ReadOutcome, ResetAtError, Streams, WriteError};
 use super::zero_rtt::ZeroRtt;
 use super::{Connection, Scratch};
+use crate::MAX_APPLICATION_CODE;
 use crate::crypto::OpenError;
 use crate::endpoint::EndpointEvent;
 
@@ -110,8 +111,10 @@ impl Connection {
                 cids: CidBook::new(init.cids),
             },
             server_frames: ServerFrames::new(init.token_issuer),
-            validation_pacer: ValidationPacer::new(transport.initial_rtt * 3 + GRANULARITY),
-            idle: IdleTimer::new(now, side, transport.max_idle_timeout),
+            validation_pacer: ValidationPacer::new(
+                transport.initial_rtt.saturating_mul(3).saturating_add(GRANULARITY),
+            ),
+            idle: IdleTimer::new(now, side, transport.idle_timeout()),
             arrival: Arrival { early: EarlyPackets::default(), arrived_on: init.local_cid, last_now: now },
             rng,
             transport,
@@ -337,12 +340,13 @@ impl Connection {
         self.streams.finish(id)
     }
 
-    /// Gives a stream up: what is not acknowledged is no longer sent.
+    /// Gives a stream up: what is not acknowledged is no longer sent. A code above [`MAX_APPLICATION_CODE`] is sent as that one,
+    /// here and below.
     ///
     /// # Errors
     /// [`ClosedStream`].
     pub fn reset(&mut self, id: StreamId, code: u64) -> Result<(), ClosedStream> {
-        self.streams.reset(id, code)
+        self.streams.reset(id, code.min(MAX_APPLICATION_CODE))
     }
 
     /// Gives a stream up but still delivers its first `reliable_size` bytes (RESET_STREAM_AT).
@@ -350,7 +354,7 @@ impl Connection {
     /// # Errors
     /// [`ResetAtError`].
     pub fn reset_at(&mut self, id: StreamId, code: u64, reliable_size: u64) -> Result<(), ResetAtError> {
-        self.streams.reset_at(id, code, reliable_size)
+        self.streams.reset_at(id, code.min(MAX_APPLICATION_CODE), reliable_size)
     }
 
     /// Sets how urgent a stream is; larger goes first, the default is 0.
@@ -392,7 +396,7 @@ impl Connection {
     /// # Errors
     /// [`ClosedStream`].
     pub fn stop(&mut self, id: StreamId, code: u64) -> Result<(), ClosedStream> {
-        self.streams.stop(id, code)
+        self.streams.stop(id, code.min(MAX_APPLICATION_CODE))
     }
 
     /// Queues a datagram (RFC 9221), for a path of the caller's choice or for any.

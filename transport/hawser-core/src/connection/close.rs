@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use hawser_policy::{PathId, Time};
+use hawser_policy::{PathId, Side, Time};
 
 use crate::{Code, ConnectionError, TransportError};
 
@@ -110,6 +110,24 @@ impl CloseState {
             return true;
         }
         false
+    }
+}
+
+/// TLS alerts about certificates: bad_certificate to certificate_unknown, unknown_ca, access_denied (RFC 8446 section 6.2).
+const CERTIFICATE_ALERTS: [u8; 7] = [42, 43, 44, 45, 46, 48, 49];
+
+/// What the peer is told. That its certificate was refused is all that it learns of a refusal: it is not known who it is, and the local
+/// error says what would have been accepted.
+pub(crate) fn for_peer(reason: CloseReason, side: Side) -> CloseReason {
+    match reason {
+        CloseReason::Transport(error) if CERTIFICATE_ALERTS.map(Code::crypto).contains(&error.code) => {
+            let words = match side {
+                Side::Client => "the server's certificate is not acceptable",
+                Side::Server => "the client's certificate is not acceptable",
+            };
+            CloseReason::Transport(TransportError { reason: words.into(), ..error })
+        }
+        other => other,
     }
 }
 

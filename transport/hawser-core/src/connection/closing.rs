@@ -11,19 +11,20 @@ use hawser_wire::packet::{LongHeader, LongPacketType, ShortHeader, TruncatedPack
 use super::Connection;
 use super::arrival::SpaceId;
 use super::build::spin_of;
-use super::close::{CloseReason, MAX_REASON_LENGTH, local_error};
+use super::close::{CloseReason, MAX_REASON_LENGTH, for_peer, local_error};
 use super::packet_room::reserve;
 use super::paths::life_cycle::LifeCycle;
 use super::recovery::PacketKind;
 use super::trace::packet::TracedPacket;
 use crate::crypto::Level;
 use crate::endpoint::Transmit;
-use crate::{Code, ConnectionError, TransportError};
+use crate::{Code, ConnectionError, MAX_APPLICATION_CODE, TransportError};
 
 impl Connection {
     /// Closes the connection. What was written and not yet sent is dropped; wait for the streams to be acknowledged
-    /// first if it matters.
+    /// first if it matters. A code above [`MAX_APPLICATION_CODE`] is sent as that one.
     pub fn close(&mut self, now: Time, code: u64, reason: Bytes) {
+        let code = code.min(MAX_APPLICATION_CODE);
         self.end(now, CloseReason::Application { code, reason });
     }
 
@@ -58,6 +59,7 @@ impl Connection {
         let three_pto = self.three_pto();
         self.trace_closed_locally(now, &reason);
         self.outbox.events.close(local_error(&reason));
+        let reason = for_peer(reason, self.side);
         let due = self.closing_paths();
         self.closing.close(now, three_pto, reason, due);
     }

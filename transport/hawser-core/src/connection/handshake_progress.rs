@@ -83,7 +83,7 @@ impl Connection {
         let (version, said) = (&self.handshake.version, peer.version_information.as_ref());
         if self.side.is_client() { version.check_server(said) } else { version.check_client(said) }?;
         self.zero_rtt.check_promise(&peer)?;
-        self.idle.timeout = parameters::idle_timeout(self.transport.max_idle_timeout, peer.max_idle_timeout);
+        self.idle.timeout = parameters::idle_timeout(self.transport.idle_timeout(), peer.max_idle_timeout);
         self.streams.set_peer_limits(&peer);
         let erasure_codes = peer.features.as_ref().is_some_and(|set| set.contains(feature::ERASURE_CODES));
         self.extensions.repair.set_peer_support(erasure_codes);

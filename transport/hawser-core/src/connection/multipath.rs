@@ -21,7 +21,7 @@ use super::paths::remote_cids::OfferedCid;
 use super::paths::validation::ValidationFailure;
 use super::recovery::{PathIdentity, PathRecovery};
 use super::stats::{PathInfo, PathStats};
-use crate::{Code, FourTuple, TransportError};
+use crate::{Code, FourTuple, MAX_APPLICATION_CODE, TransportError};
 
 /// How long another path is waited for when the peer abandoned the last one and no idle timeout was agreed on.
 const NO_PATH_PATIENCE: Duration = Duration::from_secs(30);
@@ -36,8 +36,8 @@ pub enum PathError {
     /// Only clients open paths.
     #[error("only the client opens paths")]
     NotClient,
-    /// The handshake is not confirmed.
-    #[error("the handshake is not confirmed yet: wait for the HandshakeConfirmed event")]
+    /// The handshake is not confirmed: the core says by `Event::HandshakeConfirmed` when it is.
+    #[error("the handshake is not confirmed yet: wait for Connection::confirmed")]
     TooEarly,
     /// One end allows no more paths now.
     #[error("no further path id is allowed (up to {0} now): wait for the MorePathsAllowed event")]
@@ -117,7 +117,7 @@ impl Connection {
         if !self.paths.iter().any(|path| path.id != id && carries(path)) {
             return Err(PathError::LastPath(id));
         }
-        self.abandon(now, id, LifeEvent::AbandonedLocally, code);
+        self.abandon(now, id, LifeEvent::AbandonedLocally, Code(code.0.min(MAX_APPLICATION_CODE)));
         Ok(())
     }
 

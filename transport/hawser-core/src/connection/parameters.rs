@@ -65,7 +65,7 @@ pub(crate) fn local_parameters(
         features.insert(feature::ERASURE_CODES);
     }
     let mut parameters = TransportParameters {
-        max_idle_timeout: transport.max_idle_timeout.map_or(0, |timeout| {
+        max_idle_timeout: transport.idle_timeout().map_or(0, |timeout| {
             // 0 means never, and a timeout below a millisecond surely does not.
             integer(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)).max(1)
         }),

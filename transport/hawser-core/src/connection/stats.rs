@@ -123,9 +123,10 @@ pub struct PathStats {
     pub congestion_window: u64,
     /// Bytes in flight.
     pub bytes_in_flight: u64,
-    /// Smoothed round-trip time.
+    /// Smoothed round-trip time; before the first sample, what is assumed of it
+    /// ([`initial_rtt`](crate::TransportConfig::initial_rtt)), as in the next two.
     pub smoothed_rtt: Duration,
-    /// The newest sample of the round-trip time; before the first, what is assumed of it.
+    /// The newest sample of the round-trip time.
     pub latest_rtt: Duration,
     /// Smallest round-trip time.
     pub min_rtt: Duration,

@@ -211,7 +211,7 @@ impl NullSession {
         let ours = &self.handshake.application_protocols;
         let common = ours.iter().find(|protocol| hello.application_protocols.contains(protocol)).cloned();
         if common.is_none() && !ours.is_empty() && !hello.application_protocols.is_empty() {
-            return Err(alert(NO_APPLICATION_PROTOCOL, "no application protocol in common"));
+            return Err(alert(NO_APPLICATION_PROTOCOL, "no application protocol (ALPN) in common"));
         }
         self.peer_parameters = Some(hello.parameters);
         self.server_name = (!hello.server_name.is_empty()).then_some(hello.server_name);

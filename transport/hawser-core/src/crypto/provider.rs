@@ -13,7 +13,10 @@ pub(crate) use aws_lc_rs::{aead, hmac};
 pub(crate) use ring::{aead, hmac};
 
 #[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
-compile_error!("hawser-core needs one of its features `ring` and `aws-lc-rs`");
+compile_error!(
+    "the cryptography is a feature, `ring` or `aws-lc-rs`, and neither is on (what follows this error follows from it): write \
+     hawser = { version = \"0.1\", default-features = false, features = [\"ring\"] }"
+);
 
 /// The rustls provider of the cryptographic library this crate was built with, for TLS configurations. With another one
 /// sessions cannot be kept in a [`SessionStore`](super::SessionStore).

@@ -323,7 +323,12 @@ impl RustlsSession {
             (None, ::rustls::Error::InvalidMessage(_)) => Code::crypto(AlertDescription::DecodeError.into()),
             (None, _) => Code::PROTOCOL_VIOLATION,
         };
-        TransportError::new(code, error.to_string())
+        match error {
+            ::rustls::Error::NoApplicationProtocol => {
+                TransportError::new(code, "no application protocol (ALPN) in common")
+            }
+            other => TransportError::new(code, other.to_string()),
+        }
     }
 }
 

@@ -51,7 +51,7 @@ impl Endpoint {
             return Err(AcceptError { reason: AcceptErrorReason::Expired, response: None });
         };
         self.routes.remove_pending(&incoming.cids.destination, incoming.id);
-        let Some(config) = config.or_else(|| self.server.as_ref().map(|server| server.config.clone())) else {
+        let Some(config) = config.or_else(|| self.accepting().map(|server| server.config.clone())) else {
             return Err(AcceptError {
                 reason: AcceptErrorReason::NoServerConfig,
                 response: refusal(&incoming).map(Box::new),

@@ -68,7 +68,10 @@ pub struct Endpoint {
     cid_length: usize,
     reset_key: ResetKey,
     clock: WallClock,
+    /// How connections are accepted, or were: refusals need what it says, too.
     server: Option<Server>,
+    /// Whether it accepts none any more.
+    is_withdrawn: bool,
     reject_new: bool,
     random: ChaCha20Rng,
     routes: Routes,
@@ -104,6 +107,7 @@ impl Endpoint {
             cid_scheme: CidScheme::new(&config, &mut random),
             config,
             server: None,
+            is_withdrawn: true,
             reject_new: false,
             random,
             routes,
@@ -116,20 +120,25 @@ impl Endpoint {
         endpoint
     }
 
-    /// Changes how connections are accepted from now on; `None`: not at all. Tokens sealed with another key than the new
+    /// Changes how connections are accepted from now on; `None`: not at all, and new clients are refused, as with
+    /// [`reject_new`](Self::reject_new) (an endpoint that never accepted any answers none). Tokens sealed with another key than the new
     /// one no longer prove anything.
     pub fn set_server_config(&mut self, server: Option<Arc<ServerConfig>>) {
-        let previous = self.server.take();
-        self.server = server.map(|config| {
-            let gate = match previous {
-                Some(previous) => previous.gate.reconfigure(&config),
-                None => TokenGate::new(&config, self.clock),
-            };
-            let key = self.routes.source_key();
-            let per_second = config.handshakes_per_source;
-            let handshake_limit = per_second.map(|per_second| HandshakeLimit::new(per_second, &key));
-            Server { config, gate, handshake_limit }
-        });
+        self.is_withdrawn = server.is_none();
+        let Some(config) = server else { return };
+        let gate = match self.server.take() {
+            Some(previous) => previous.gate.reconfigure(&config),
+            None => TokenGate::new(&config, self.clock),
+        };
+        let key = self.routes.source_key();
+        let per_second = config.handshakes_per_source;
+        let handshake_limit = per_second.map(|per_second| HandshakeLimit::new(per_second, &key));
+        self.server = Some(Server { config, gate, handshake_limit });
+    }
+
+    /// How connections are accepted now, if they are.
+    fn accepting(&self) -> Option<&Server> {
+        self.server.as_ref().filter(|_| !self.is_withdrawn)
     }
 
     /// Whether to refuse every new connection, as before a shutdown.

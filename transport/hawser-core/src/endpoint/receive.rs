@@ -171,6 +171,7 @@ impl Endpoint {
         let (connections, handshakes) = self.total_load();
         let is_busy = handshakes >= server.config.retry_above_handshakes || !has_share;
         let full = self.reject_new
+            || self.is_withdrawn
             || connections >= server.config.max_connections
             || !self.pending.has_room(datagram.payload.len());
         // A Retry costs less than a look into the packet, which is the point of it.
@@ -218,7 +219,7 @@ impl Endpoint {
         remote: std::net::SocketAddr,
         cids: &InitialCids,
     ) -> Option<Vec<u8>> {
-        let server = self.server.as_ref()?;
+        let server = self.server.as_ref().filter(|_| !self.is_withdrawn)?;
         let source = self.cid_scheme.for_retry(&mut self.random);
         let token =
             server.gate.retry_token(now, cids.version, remote, cids.destination, source, &mut self.random);

@@ -36,6 +36,7 @@ pub(crate) use self::scheduler_requests::EndpointPolicies;
 pub use self::scheduler_requests::{MAX_SCHEDULER_REQUESTS, SchedulerAnswer, SchedulerRequestError};
 pub(crate) use self::shared::ConnectionShared;
 pub(crate) use self::state::{AttemptError, ConnectionState, Phase};
+use crate::code;
 use crate::stream::{RecvStream, SendStream};
 
 /// A connection, over as many paths as there are.
@@ -612,10 +613,11 @@ impl Connection {
         self.act(|state| state.core.initiate_key_update(now))
     }
 
-    /// Ends the connection at once with an application's code below 2^62 and a reason for people. Data that was not
+    /// Ends the connection at once with an application's code and a reason for people. A code above
+    /// [`MAX_APPLICATION_CODE`](crate::MAX_APPLICATION_CODE) is sent as that one, and a warning is logged. Data that was not
     /// acknowledged may be lost: finish streams and wait for [`SendStream::stopped`] first if it matters.
     pub fn close(&self, code: u64, reason: &[u8]) {
-        self.0.close(code, Bytes::copy_from_slice(reason));
+        self.0.close(code::at_most(code), Bytes::copy_from_slice(reason));
     }
 
     /// Waits for the end, from either side.

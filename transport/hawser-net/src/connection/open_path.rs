@@ -33,7 +33,7 @@ pub enum OpenPathError {
         "no link that this endpoint uses has the address {0}, and what goes over others is not counted: name it among its links"
     )]
     UnknownLink(IpAddr),
-    /// [`MAX_PATH_REQUESTS`] requests are under way.
+    /// 64 requests are under way.
     #[error("{MAX_PATH_REQUESTS} paths are being opened: wait for one of them")]
     TooMany,
     /// The connection ended.

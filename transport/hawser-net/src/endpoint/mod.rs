@@ -22,7 +22,7 @@ use crate::connect::Start;
 use crate::connection::{ConnectionObserver, ConnectionTotals};
 use crate::links::{LinkUse, LinkUseError, Links};
 use crate::worker::{Worker, WorkerStats};
-use crate::{ClientConfig, ConnectError, Connection, EndpointError, Incoming, ServerConfig, connect};
+use crate::{ClientConfig, ConnectError, Connection, EndpointError, Incoming, ServerConfig, code, connect};
 
 /// How long the first look at the interfaces may delay the first connection.
 const INTERFACES_WITHIN: Duration = Duration::from_secs(1);
@@ -159,7 +159,8 @@ impl Endpoint {
         self.0.workers[0].on_refusal(local, host);
     }
 
-    /// Waits for the next client; `None` once the endpoint is closed.
+    /// Waits for the next client; `None` once the endpoint is closed, or a panic has ended all of its workers (what
+    /// [`Connection::closed`] says of their connections then).
     ///
     /// A client that races its links may begin a connection on each; all but one are closed at once.
     pub async fn accept(&self) -> Option<Incoming> {
@@ -187,7 +188,8 @@ impl Endpoint {
         *self.0.client.lock().unwrap_or_else(PoisonError::into_inner) = Some(config);
     }
 
-    /// Changes how connections are accepted from now on; `None`: not at all.
+    /// Changes how connections are accepted from now on; `None`: not at all, and new clients are refused at once, while connections
+    /// that exist go on.
     pub fn set_server_config(&self, config: Option<ServerConfig>) {
         let config = config.map(|config| config.core);
         for worker in &self.0.workers {
@@ -257,6 +259,7 @@ impl Endpoint {
 
     /// Uses a link otherwise from now on, whatever [`Links`] said of it: connections that exist follow, and so do those that are
     /// opened later, also after the link was away. A link that is paused loses its paths, and gets new ones when it is resumed.
+    /// The name of a link that was chosen by its address is that address.
     ///
     /// # Errors
     /// [`LinkUseError`].
@@ -269,15 +272,16 @@ impl Endpoint {
         self.0.workers.iter().map(|worker| worker.lock().stats()).collect()
     }
 
-    /// Closes all connections with an application's code below 2^62 and a reason for people, and takes no new ones. To let
-    /// the peers know, wait for [`wait_idle`](Endpoint::wait_idle) before the program ends.
+    /// Closes all connections with an application's code and a reason for people, and takes no new ones. A code above
+    /// [`MAX_APPLICATION_CODE`](crate::MAX_APPLICATION_CODE) is sent as that one, and a warning is logged. To let the peers know, wait for [`wait_idle`](Endpoint::wait_idle) before the program ends.
     pub fn close(&self, code: u64, reason: &[u8]) {
-        let reason = Bytes::copy_from_slice(reason);
+        let (code, reason) = (code::at_most(code), Bytes::copy_from_slice(reason));
         self.0.workers.iter().for_each(|worker| worker.close(code, &reason));
     }
 
     /// Waits until no connection has anything to say any more: the peer of each that was closed has answered, or did not for
-    /// three probe timeouts (RFC 9000 section 10.2). Afterwards the program may end.
+    /// three probe timeouts (RFC 9000 section 10.2). Afterwards the program may end. It waits for connections that are open, too:
+    /// [`close`](Endpoint::close) them before, or it waits until they end.
     pub async fn wait_idle(&self) {
         poll_fn(|cx| {
             // One after the other: a busy one wakes this task when it no longer is.

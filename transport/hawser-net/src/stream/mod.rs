@@ -18,6 +18,18 @@ pub use self::send::{SendStream, StoppedError, WriteError};
 #[error("the stream was closed by this side already")]
 pub struct ClosedStream;
 
+/// Why a stream was not reset or stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AbortError {
+    /// It is over already.
+    #[error(transparent)]
+    Closed(#[from] ClosedStream),
+    /// No code is that large. The stream goes on.
+    #[error("the code {0} is too large: codes are below 2^62")]
+    CodeTooLarge(u64),
+}
+
 fn lost(error: &ConnectionError) -> io::Error {
     let kind = match error {
         ConnectionError::TimedOut => io::ErrorKind::TimedOut,

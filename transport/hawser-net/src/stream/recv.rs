@@ -9,7 +9,8 @@ use hawser_core::{ConnectionError, ReadError as CoreReadError, ReadOutcome};
 use hawser_policy::StreamId;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::{ClosedStream, lost};
+use super::{AbortError, ClosedStream, lost};
+use crate::code;
 use crate::connection::{ConnectionState, Handle};
 
 /// The receiving end of a stream.
@@ -19,8 +20,19 @@ use crate::connection::{ConnectionState, Handle};
 pub struct RecvStream {
     pub(super) connection: Arc<Handle>,
     pub(super) id: StreamId,
-    /// Whether it ended, was reset or stopped.
-    is_over: bool,
+    /// How it is over, once it is.
+    over: Option<Over>,
+}
+
+/// How a receiving end is over.
+#[derive(Clone, Copy, Debug)]
+enum Over {
+    /// Everything was read.
+    Finished,
+    /// The peer gave it up, with this code.
+    Reset(u64),
+    /// This side does not want the rest.
+    Stopped,
 }
 
 /// Why a read failed.
@@ -42,7 +54,7 @@ pub enum ReadError {
     /// The connection has ended.
     #[error("the connection is lost: {0}")]
     ConnectionLost(ConnectionError),
-    /// The stream was stopped before.
+    /// This side stopped the stream before.
     #[error(transparent)]
     Closed(#[from] ClosedStream),
 }
@@ -92,7 +104,7 @@ impl From<ReadError> for io::Error {
 
 impl RecvStream {
     pub(crate) fn new(connection: Arc<Handle>, id: StreamId) -> Self {
-        RecvStream { connection, id, is_over: false }
+        RecvStream { connection, id, over: None }
     }
 
     /// Its id.
@@ -179,8 +191,11 @@ impl RecvStream {
         cx: &mut Context<'_>,
         read: impl FnOnce(&mut ConnectionState) -> Result<Option<T>, CoreReadError>,
     ) -> Poll<Result<Option<T>, ReadError>> {
-        if self.is_over {
-            return Poll::Ready(Ok(None));
+        match self.over {
+            None => {}
+            Some(Over::Finished) => return Poll::Ready(Ok(None)),
+            Some(Over::Reset(code)) => return Poll::Ready(Err(ReadError::Reset(code))),
+            Some(Over::Stopped) => return Poll::Ready(Err(ClosedStream.into())),
         }
         let shared = self.connection.shared();
         let mut state = shared.lock();
@@ -192,7 +207,7 @@ impl RecvStream {
             }
             Ok(None) => {
                 shared.touch(&mut state);
-                self.is_over = true;
+                self.over = Some(Over::Finished);
                 Poll::Ready(Ok(None))
             }
             Err(CoreReadError::Blocked) => match &state.outcome {
@@ -203,7 +218,7 @@ impl RecvStream {
                 }
             },
             Err(CoreReadError::Reset(code)) => {
-                self.is_over = true;
+                self.over = Some(Over::Reset(code));
                 Poll::Ready(Err(ReadError::Reset(code)))
             }
             Err(CoreReadError::Gap { offset, length }) => Poll::Ready(Err(ReadError::Gap { offset, length })),
@@ -211,20 +226,22 @@ impl RecvStream {
         }
     }
 
-    /// Tells the peer that the rest is not wanted, with an application's code below 2^62.
+    /// Tells the peer that the rest is not wanted, with an application's code of at most
+    /// [`MAX_APPLICATION_CODE`](crate::MAX_APPLICATION_CODE). Reads fail from then on.
     ///
     /// # Errors
-    /// When the stream had ended or was stopped before.
-    pub fn stop(&mut self, code: u64) -> Result<(), ClosedStream> {
-        if self.is_over {
-            return Err(ClosedStream);
+    /// When the stream had ended or was stopped before; or the code is too large, and the stream goes on.
+    pub fn stop(&mut self, code: u64) -> Result<(), AbortError> {
+        let code = code::checked(code)?;
+        if self.over.is_some() {
+            return Err(ClosedStream.into());
         }
-        self.is_over = true;
+        self.over = Some(Over::Stopped);
         let shared = self.connection.shared();
         let mut state = shared.lock();
         let stopped = state.core.stop(self.id, code);
         shared.touch(&mut state);
-        stopped.map_err(|_| ClosedStream)
+        stopped.map_err(|_| ClosedStream.into())
     }
 }
 

@@ -9,21 +9,32 @@ use hawser_core::{ConnectionError, WriteError as CoreWriteError};
 use hawser_policy::StreamId;
 use tokio::io::AsyncWrite;
 
-use super::{ClosedStream, lost};
+use super::{AbortError, ClosedStream, lost};
+use crate::code;
 use crate::connection::{ConnectionState, Handle};
 
 /// The sending end of a stream.
 ///
-/// When it is dropped the stream is finished: what was written is delivered, followed by the end. To give it up instead,
-/// call [`reset`](SendStream::reset).
+/// When it is dropped the stream is finished: what was written is delivered, followed by the end, as long as the connection
+/// stays. The last handle that is dropped closes the connection: wait for [`stopped`](SendStream::stopped) before, or keep a
+/// [`Connection`](crate::Connection). To give the stream up instead, call [`reset`](SendStream::reset).
 #[derive(Debug)]
 pub struct SendStream {
     pub(super) connection: Arc<Handle>,
     pub(super) id: StreamId,
-    /// Whether its end was decided: finished, reset or stopped.
-    is_over: bool,
+    /// Who decided its end, once it is decided.
+    over: Option<Over>,
     /// With which code the peer stopped it.
     stop_code: Option<u64>,
+}
+
+/// Why nothing more can be written.
+#[derive(Clone, Copy, Debug)]
+enum Over {
+    /// It was finished or reset here.
+    Closed,
+    /// The peer stopped it, with this code.
+    Stopped(u64),
 }
 
 /// Why a write failed.
@@ -58,7 +69,7 @@ impl From<WriteError> for io::Error {
 
 impl SendStream {
     pub(crate) fn new(connection: Arc<Handle>, id: StreamId) -> Self {
-        SendStream { connection, id, is_over: false, stop_code: None }
+        SendStream { connection, id, over: None, stop_code: None }
     }
 
     /// Its id.
@@ -123,8 +134,10 @@ impl SendStream {
         cx: &mut Context<'_>,
         write: impl FnOnce(&mut ConnectionState) -> Result<usize, CoreWriteError>,
     ) -> Poll<Result<usize, WriteError>> {
-        if self.is_over {
-            return Poll::Ready(Err(ClosedStream.into()));
+        match self.over {
+            None => {}
+            Some(Over::Closed) => return Poll::Ready(Err(ClosedStream.into())),
+            Some(Over::Stopped(code)) => return Poll::Ready(Err(WriteError::Stopped(code))),
         }
         let shared = self.connection.shared();
         let mut state = shared.lock();
@@ -143,7 +156,7 @@ impl SendStream {
                 Poll::Pending
             }
             Err(CoreWriteError::Stopped(code)) => {
-                self.is_over = true;
+                self.over = Some(Over::Stopped(code));
                 self.stop_code = Some(code);
                 Poll::Ready(Err(WriteError::Stopped(code)))
             }
@@ -151,37 +164,42 @@ impl SendStream {
         }
     }
 
-    /// Marks the end of the stream. What was written is still delivered.
+    /// Marks the end of the stream. What was written is still delivered, as long as the connection stays
+    /// ([`SendStream`]).
     ///
     /// # Errors
     /// When it was finished or reset before.
     pub fn finish(&mut self) -> Result<(), ClosedStream> {
-        if self.is_over {
+        if matches!(self.over, Some(Over::Closed)) {
             return Err(ClosedStream);
         }
-        self.is_over = true;
+        // A peer that stopped the stream does not care for its end.
+        if matches!(self.over.replace(Over::Closed), Some(Over::Stopped(_))) {
+            return Ok(());
+        }
         let shared = self.connection.shared();
         let mut state = shared.lock();
         let finished = state.core.finish(self.id);
         shared.touch(&mut state);
         match finished {
-            // A peer that stopped the stream does not care for its end.
             Ok(()) | Err(CoreWriteError::Stopped(_)) => Ok(()),
             Err(_) => Err(ClosedStream),
         }
     }
 
-    /// Gives the stream up, with an application's code below 2^62. What was not delivered yet is not.
+    /// Gives the stream up, with an application's code of at most [`MAX_APPLICATION_CODE`](crate::MAX_APPLICATION_CODE). What was
+    /// not delivered yet is not.
     ///
     /// # Errors
-    /// When it was reset before, or finished and acknowledged.
-    pub fn reset(&mut self, code: u64) -> Result<(), ClosedStream> {
-        self.is_over = true;
+    /// When it was reset before, or finished and acknowledged; or the code is too large, and the stream goes on.
+    pub fn reset(&mut self, code: u64) -> Result<(), AbortError> {
+        let code = code::checked(code)?;
+        self.over = Some(Over::Closed);
         let shared = self.connection.shared();
         let mut state = shared.lock();
         let reset = state.core.reset(self.id, code);
         shared.touch(&mut state);
-        reset.map_err(|_| ClosedStream)
+        reset.map_err(|_| ClosedStream.into())
     }
 
     /// How urgent the stream is; larger goes first, 0 is the default.

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use hawser_core::{ConnectionHandle, Datagram, Routed, StatelessDatagram};
+use hawser_core::{
+    Code, ConnectionError, ConnectionHandle, Datagram, Routed, StatelessDatagram, TransportError,
+};
 use hawser_policy::Time;
 use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -58,6 +60,8 @@ pub(crate) struct Driver {
     due: Vec<Waker>,
     /// Messages per receive call; few while they are large.
     slots: usize,
+    /// Whether it is at work; when it is dropped meanwhile, it panicked.
+    is_in_pass: bool,
 }
 
 impl Driver {
@@ -81,6 +85,7 @@ impl Driver {
             alarm,
             due: Vec::new(),
             slots: SLOTS,
+            is_in_pass: false,
         }
     }
 
@@ -372,7 +377,9 @@ impl Future for Driver {
         let worker = this.worker.clone();
         worker.mailbox.register(cx.waker());
         let mut state = worker.lock();
+        this.is_in_pass = true;
         let more = this.pass(cx, &mut state);
+        this.is_in_pass = false;
         // Not before the others: until then, what arrives at this worker's socket may be for one of them.
         let is_over = worker.mailbox.is_abandoned() && state.tally.live() == 0;
         drop(state);
@@ -393,7 +400,10 @@ impl Drop for Driver {
     fn drop(&mut self) {
         let mut due = Vec::new();
         let mut state = self.worker.lock();
-        state.abort_all(&mut due);
+        state.abort_all(
+            if self.is_in_pass { worker_panicked() } else { ConnectionError::LocallyClosed },
+            &mut due,
+        );
         if let Some(team) = &self.team {
             // The kernel spreads what arrives over the sockets that are left.
             state.close_sockets();
@@ -403,6 +413,13 @@ impl Drop for Driver {
         drop(state);
         wake_all(&mut due);
     }
+}
+
+/// How the connections of a worker end that panicked: not as if the application had closed them.
+fn worker_panicked() -> ConnectionError {
+    let reason =
+        "a panic ended the endpoint's worker: a defect of the library, or of a policy of the program";
+    ConnectionError::Transport(TransportError::new(Code::INTERNAL_ERROR, reason))
 }
 
 /// The worker's one timer.

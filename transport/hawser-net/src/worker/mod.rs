@@ -127,6 +127,8 @@ pub(crate) struct WorkerState {
     idlers: WakerList,
     /// How the application closed the endpoint.
     closed: Option<(u64, Bytes)>,
+    /// Why its task is gone.
+    ended_by: Option<ConnectionError>,
 }
 
 impl std::fmt::Debug for WorkerState {
@@ -166,6 +168,7 @@ impl Worker {
                 acceptors: WakerList::default(),
                 idlers: WakerList::default(),
                 closed: None,
+                ended_by: None,
             }),
             mailbox: Arc::new(Mailbox::default()),
             clock,
@@ -443,6 +446,11 @@ impl WorkerState {
         self.closed.is_some()
     }
 
+    /// Why the task is gone, if it is.
+    pub(crate) fn ended_by(&self) -> Option<&ConnectionError> {
+        self.ended_by.as_ref()
+    }
+
     pub(crate) fn follow_with(&mut self, task: AbortHandle) {
         self.followers.push(task);
     }
@@ -542,12 +550,13 @@ impl WorkerState {
         self.sockets = SocketSet::default();
     }
 
-    /// The task is gone: nothing will ever happen again.
-    fn abort_all(&mut self, due: &mut Vec<Waker>) {
+    /// The task is gone, for this reason: nothing will ever happen again.
+    fn abort_all(&mut self, reason: ConnectionError, due: &mut Vec<Waker>) {
         self.closed.get_or_insert_with(|| (0, Bytes::new()));
         for connection in self.connections.drain(..).flatten() {
-            connection.lock().end(ConnectionError::LocallyClosed, due);
+            connection.lock().end(reason.clone(), due);
         }
+        self.ended_by = Some(reason);
         self.tally.0.live.fetch_sub(std::mem::take(&mut self.live), Ordering::AcqRel);
         self.unsettled = 0;
         self.followers.drain(..).for_each(|follower| follower.abort());

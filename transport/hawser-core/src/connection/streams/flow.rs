@@ -71,8 +71,10 @@ pub(super) struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// A window of `size` bytes, already announced by transport parameters, that grows up to `cap`.
+    /// A window of `size` bytes, already announced by transport parameters, that grows up to `cap`. No window is larger than an
+    /// offset can be, so that sums of both fit.
     pub(super) fn new(size: u64, cap: u64, now: Time) -> Self {
+        let [size, cap] = [size, cap].map(|bytes| bytes.min(hawser_wire::varint::MAX));
         let mut window = ReceiveWindow {
             size,
             cap: cap.max(size),

@@ -505,7 +505,7 @@ impl Streams {
         const STREAM_RESERVE: u64 = 4 << 10;
         let shared = self.send_buffer_limit.saturating_sub(self.totals.unacked);
         // Data acknowledged out of order is still held; that is bounded too, more loosely.
-        let memory = (2 * self.send_memory_limit).saturating_sub(self.totals.held);
+        let memory = self.send_memory_limit.saturating_mul(2).saturating_sub(self.totals.held);
         shared.min(memory).max(STREAM_RESERVE.saturating_sub(own))
     }
 

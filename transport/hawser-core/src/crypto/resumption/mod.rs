@@ -31,7 +31,7 @@ use super::rustls::library_version;
 /// Servers are told apart by a text: the name that was asked for, the port, the QUIC version and the application protocols that
 /// were offered.
 pub trait SessionStore: Send + Sync {
-    /// Keeps a ticket, at most [`MAX_TICKET`] bytes. Of several the newest is worth most.
+    /// Keeps a ticket, at most 32 KiB. Of several the newest is worth most.
     fn put_ticket(&self, server: &str, ticket: Vec<u8>);
 
     /// Gives a ticket out and forgets it: used twice, it would tell those on the way that it is the same client
@@ -45,7 +45,7 @@ pub trait SessionStore: Send + Sync {
     fn take_token(&self, server: &str) -> Option<Vec<u8>>;
 
     /// Keeps what the application protocol wants to remember with the tickets of a server, at most
-    /// [`MAX_APPLICATION_STATE`] bytes: it holds for 0-RTT of the next connection, as the SETTINGS of HTTP/3 do (RFC 9114
+    /// 512 bytes: it holds for 0-RTT of the next connection, as the SETTINGS of HTTP/3 do (RFC 9114
     /// section 7.2.4.2). Tickets are for the state that was kept with them: when another one takes its place, they are
     /// forgotten.
     fn put_application_state(&self, server: &str, state: Vec<u8>);

@@ -104,11 +104,16 @@ fn a_server_can_stop_and_start_to_accept() {
     let mut endpoint = server();
     let incoming = feed(&mut endpoint, client(), &first_initial()).incoming();
     endpoint.set_server_config(None);
-    assert!(feed(&mut endpoint, client(), &initial(cid(8), cid(9), &[], 1200)).is_nothing());
+    let late = feed(&mut endpoint, client(), &initial(cid(8), cid(9), &[], 1200)).answer();
+    assert_eq!(close_code(&late, cid(8), cid(9)), Code::CONNECTION_REFUSED, "refused at once");
     let error = endpoint.accept(NOW, incoming, None).err().unwrap();
     assert_eq!(error.reason, AcceptErrorReason::NoServerConfig);
     assert_eq!(close_code(&error.response.unwrap().bytes, cid(1), cid(2)), Code::CONNECTION_REFUSED);
     assert!(endpoint.routes.is_empty());
+    let config = ServerConfig::new(Arc::new(NullServer::default()), Arc::new(transport()), [3; 32]);
+    endpoint.set_server_config(Some(Arc::new(config)));
+    let incoming = feed(&mut endpoint, client(), &first_initial()).incoming();
+    assert!(endpoint.accept(NOW, incoming, None).is_ok());
 }
 
 #[test]
