@@ -23,6 +23,7 @@ use crate::{Code, TransportError};
 
 /// Why a TLS configuration cannot serve QUIC.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TlsConfigError {
     /// There is nothing to negotiate.
     #[error("the TLS provider has no cipher suite of TLS 1.3 that supports QUIC")]
