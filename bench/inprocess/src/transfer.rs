@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bench_harness::Error;
 use bytes::Bytes;
-use hawser_core::{Connection, Event, StreamEvent, TransportConfig};
+use hawser_core::{Connection, Event, StreamEvent};
 use hawser_policy::{StreamId, Time};
 use serde::Serialize;
 
