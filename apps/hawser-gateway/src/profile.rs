@@ -6,6 +6,8 @@ use hawser_net::TransportConfig;
 /// in its queue, it waits for. Two links of 50 Mbit/s, 20 ms and queues of 100 ms, 160 bytes 50 times a second next to a download, in
 /// the simulator: with CUBIC 99 % of them within 110 ms, with Tide as it is by default within 65, with this bound within 37, and the
 /// download as fast. BBRv3 has 31 ms, and carries less over links that move (`starlink-leocc` 0.85 of the capacity, here 0.93).
+/// Where the rate of a link does not move 0.6 of that queue is enough: next to a download over `tunnel-mix-a` the median of a call is
+/// 41 ms one way, and 51 without `calm`.
 pub const CONTROLLER: &str = "tide,bound=50ms,calm=0.6";
 /// Bytes that a peer may send on one stream before any of it is read. It grows while the stream is read.
 const STREAM_WINDOW: u64 = 1 << 20;

@@ -273,7 +273,8 @@ impl Endpoint {
     }
 
     /// Closes all connections with an application's code and a reason for people, and takes no new ones. A code above
-    /// [`MAX_APPLICATION_CODE`](crate::MAX_APPLICATION_CODE) is sent as that one, and a warning is logged. To let the peers know, wait for [`wait_idle`](Endpoint::wait_idle) before the program ends.
+    /// [`MAX_APPLICATION_CODE`](crate::MAX_APPLICATION_CODE) is sent as that one, and a warning is logged. To let the peers
+    /// know, wait for [`wait_idle`](Endpoint::wait_idle) before the program ends.
     pub fn close(&self, code: u64, reason: &[u8]) {
         let (code, reason) = (code::at_most(code), Bytes::copy_from_slice(reason));
         self.0.workers.iter().for_each(|worker| worker.close(code, &reason));
