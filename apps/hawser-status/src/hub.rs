@@ -109,6 +109,8 @@ impl Hub {
         endpoints.count = endpoints.count.wrapping_add(1);
         let number = endpoints.count;
         endpoints.attached.push((number, endpoint.downgrade()));
+        drop(endpoints);
+        lock(&self.0.looks).outdated = true;
     }
 
     /// What links are used for by order, for [`EndpointBuilder::link_uses`](hawser_net::EndpointBuilder::link_uses) of endpoints that
@@ -120,6 +122,7 @@ impl Hub {
     /// Adds to each status what only the program knows.
     pub fn add(&self, addition: Addition) {
         lock(&self.0.additions).push(addition);
+        lock(&self.0.looks).outdated = true;
     }
 
     /// Keeps an hour of history from now on.

@@ -129,6 +129,17 @@ async fn the_status_has_rates_paths_and_policies() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_attached_after_the_last_look_is_seen_at_once() {
+    let program = Program::start().await;
+    let hub = Hub::new("late", Box::new(|| {}));
+    assert!(hub.look(Duration::ZERO).connections.is_empty());
+    hub.attach(&program._endpoints[0]);
+    hub.add(Arc::new(|status: &mut Status| status.connections_left_out = 7));
+    let status = hub.look(Duration::from_secs(3600));
+    assert_eq!((status.connections.len(), status.connections_left_out), (1, 7));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_paused_link_carries_nothing_until_it_is_resumed() {
     let program = Program::start().await;
     let mut client = program.client().await;
