@@ -296,16 +296,15 @@ impl Connection {
     }
 
     /// A path is heard again after a pause. Where another one fell silent meanwhile, its last acknowledgements went where nobody
-    /// heard them, and the peer would send all of that again: they are repeated, here.
+    /// heard them, and the peer would send all of that again: they are repeated, here. So is the answer to what was heard: the
+    /// silent one would take it along to nobody.
     #[cold]
     pub(super) fn repeat_acknowledgements(&mut self, now: Time, returned: PathId) {
         for path in self.paths.iter_mut().filter(|path| path.id != returned) {
             let silent = path.heard_at.map(|at| now.since(at));
             if silent.is_some_and(|silent| REPEAT_AFTER < silent && silent < REPEAT_UNTIL) {
                 path.space.received.repeat(now);
-                // One that is only idle is still the quicker way, perhaps.
-                let is_gone = silent.is_some_and(|silent| silent > path.recovery.probe_timeout());
-                path.acks_leave_on = is_gone.then_some(returned);
+                path.acks_leave_on = Some(returned);
             }
         }
     }

@@ -83,6 +83,9 @@ impl Connection {
         if let Some(selection) = contents.data {
             ack_eliciting |= self.write_data(now, id, w, frames, selection);
         }
+        if !ack_eliciting && contents.is_probe {
+            ack_eliciting = self.extensions.ack_frequencies.write_probe(w);
+        }
         if !ack_eliciting && (contents.ping || self.wants_ping(id, w)) && Frame::Ping.encode(w).is_ok() {
             ack_eliciting = true;
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use hawser_cc::NewReno;
 use hawser_policy::{
-    Commands, ControllerInit, Decision, Event, Interests, PathChange, PathId, PathState, PathStatus,
-    Scheduler, SchedulerInit, SendView, Side, Time,
+    AckFrequency, Commands, ControllerInit, Decision, Event, Interests, PathChange, PathId, PathState,
+    PathStatus, Scheduler, SchedulerInit, SendView, Side, Time,
 };
 use hawser_sched::MinRtt;
 
@@ -152,6 +152,55 @@ fn probes_of_a_link_that_is_back_are_not_acknowledged_on_the_one_that_is_gone() 
         download(&mut pair, 6);
         assert_eq!(of_server(&mut pair), Some(PathState::Active), "turn {turn}");
         download(&mut pair, 4);
+    }
+}
+
+/// One link is gone since less than a probe timeout of its path: nothing says so yet. It may not take the answer to the other one's probe
+/// along with its own acknowledgements.
+#[test]
+fn a_probe_is_answered_on_its_path_although_the_other_one_fell_silent_only_just_now() {
+    let mut pair = Pair::connected(Settings::default());
+    let second = pair.open(1);
+    let now = pair.now;
+    pair.client().set_path_status(now, PathId::ZERO, PathStatus::Backup).unwrap();
+    pair.run(Duration::from_millis(200));
+    pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(1));
+    for _ in 0..10 {
+        pair.write(Side::Server, 3_000);
+        pair.run(Duration::from_millis(50));
+    }
+    let of_server =
+        |pair: &mut Pair| pair.server().paths().iter().find(|path| path.id == second).map(|path| path.state);
+    assert_eq!(of_server(&mut pair), Some(PathState::Suspect));
+    pair.write(Side::Server, 3_000);
+    pair.run(DELAY);
+    pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(0));
+    pair.run(Duration::from_millis(20));
+    pair.server().paths.get_mut(second).unwrap().probes = 1;
+    pair.run(2 * DELAY);
+    assert_eq!(of_server(&mut pair), Some(PathState::Active));
+}
+
+/// Whether a link is back is waited for; data that it carries may be acknowledged later.
+#[test]
+fn probes_are_answered_at_once_by_a_peer_that_was_asked_to_acknowledge_late() {
+    let frequency = AckFrequency {
+        ack_eliciting_threshold: 50,
+        max_ack_delay: Duration::from_millis(200),
+        reordering_threshold: 1,
+    };
+    for asked in [None, Some(frequency)] {
+        let client = TransportConfig { ack_frequency: asked, ..transport() };
+        let mut pair = Pair::connected(Settings { client, ..Settings::default() });
+        pair.run(Duration::from_secs(1));
+        for probes in [1, 2] {
+            let before = pair.client().path_stats(PathId::ZERO).unwrap().packets_acked;
+            pair.client().paths.get_mut(PathId::ZERO).unwrap().probes = probes;
+            pair.run(2 * DELAY);
+            let acked = pair.client().path_stats(PathId::ZERO).unwrap().packets_acked - before;
+            assert_eq!(acked, u64::from(probes), "{asked:?}");
+            pair.run(Duration::from_secs(1));
+        }
     }
 }
 
