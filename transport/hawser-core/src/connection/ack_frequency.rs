@@ -156,8 +156,8 @@ impl AckFrequencies {
         written
     }
 
-    /// Writes IMMEDIATE_ACK in place of PING into a probe that carries nothing else, if the peer takes it and there is room: the answer
-    /// says whether a path carries anything, and that is waited for. Returns whether it was written.
+    /// Writes IMMEDIATE_ACK in place of PING into a probe of a silent path, if the peer takes it and there is room: the answer
+    /// says whether the path carries anything, and that is waited for. Returns whether it was written.
     pub(crate) fn write_probe(&self, w: &mut Writer<'_>) -> bool {
         self.peer_min.is_some() && Frame::ImmediateAck.encode(w).is_ok()
     }

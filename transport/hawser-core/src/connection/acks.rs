@@ -296,15 +296,21 @@ impl Connection {
     }
 
     /// A path is heard again after a pause. Where another one fell silent meanwhile, its last acknowledgements went where nobody
-    /// heard them, and the peer would send all of that again: they are repeated, here. So is the answer to what was heard: the
-    /// silent one would take it along to nobody.
+    /// heard them, and the peer would send all of that again: they are repeated, here. The answer to what was heard leaves here in
+    /// any case: the other one may be gone for less than it takes to tell.
     #[cold]
     pub(super) fn repeat_acknowledgements(&mut self, now: Time, returned: PathId) {
-        for path in self.paths.iter_mut().filter(|path| path.id != returned) {
+        for path in self.paths.iter_mut() {
+            if path.id == returned {
+                path.acks_leave_on = Some(returned);
+                continue;
+            }
             let silent = path.heard_at.map(|at| now.since(at));
             if silent.is_some_and(|silent| REPEAT_AFTER < silent && silent < REPEAT_UNTIL) {
                 path.space.received.repeat(now);
-                path.acks_leave_on = Some(returned);
+                // One that is only idle is still the quicker way, perhaps.
+                let is_gone = silent.is_some_and(|silent| silent > path.recovery.probe_timeout());
+                path.acks_leave_on = is_gone.then_some(returned);
             }
         }
     }

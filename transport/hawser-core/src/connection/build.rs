@@ -112,7 +112,15 @@ impl Connection {
         let control = alone || (!suspect && self.control_path().is_none());
         let data = (alone || (control && self.is_no_path_answering())).then_some(Selection::Next);
         let acks = alone || !suspect;
-        let contents = Contents { acks, control, data, ping: true, is_probe: true, ..Contents::CONTROL };
+        let contents = Contents {
+            acks,
+            control,
+            data,
+            ping: true,
+            is_probe: true,
+            is_urgent: suspect,
+            ..Contents::CONTROL
+        };
         let built = self.build_single(now, id, contents, None, buffer);
         if let Some(path) = self.paths.get_mut(id) {
             path.probes = path.probes.saturating_sub(1);

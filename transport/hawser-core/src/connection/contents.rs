@@ -18,6 +18,8 @@ pub(super) struct Contents {
     pub(super) ping: bool,
     /// Control frames may go beyond the congestion window (RFC 9002 section 7.5).
     pub(super) is_probe: bool,
+    /// A probe of a silent path: it asks for an answer at once.
+    pub(super) is_urgent: bool,
     /// PATH_CHALLENGE and PATH_RESPONSE of this 4-tuple.
     pub(super) validation: Option<FourTuple>,
     /// Whether the datagram will have at least 1200 bytes.
@@ -38,6 +40,7 @@ impl Contents {
         data: None,
         ping: false,
         is_probe: false,
+        is_urgent: false,
         validation: None,
         full_size: false,
         pad: false,

@@ -83,7 +83,7 @@ impl Connection {
         if let Some(selection) = contents.data {
             ack_eliciting |= self.write_data(now, id, w, frames, selection);
         }
-        if !ack_eliciting && contents.is_probe {
+        if !ack_eliciting && contents.is_urgent {
             ack_eliciting = self.extensions.ack_frequencies.write_probe(w);
         }
         if !ack_eliciting && (contents.ping || self.wants_ping(id, w)) && Frame::Ping.encode(w).is_ok() {
@@ -125,8 +125,11 @@ impl Connection {
         }
         let company = frames.len() > before;
         for at in (0..self.paths.len()).filter(|at| Some(*at) != own) {
-            let Some(received) = self.paths.at(at).map(|path| &path.space.received) else { continue };
-            let due = received.is_due(now);
+            let Some(path) = self.paths.at(at) else { continue };
+            let due = path.space.received.is_due(now);
+            if due && path.acks_leave_on.is_some_and(|on| on != id) {
+                continue;
+            }
             let returns_here = || due && self.policies.acks_return_on(at) == Some(id);
             if company || returns_here() {
                 self.write_ack_at(now, at, w, frames);

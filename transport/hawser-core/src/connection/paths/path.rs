@@ -74,7 +74,8 @@ pub(crate) struct Path {
     pub(crate) ack_only_run: u32,
     /// When a datagram last arrived on it.
     pub(crate) heard_at: Option<Time>,
-    /// The path that was heard when this one had fallen silent: acknowledgements for this one leave there until it is heard again.
+    /// The path that was heard when this one had fallen silent, or this one itself where it had: acknowledgements for it leave there until
+    /// it is heard again.
     pub(crate) acks_leave_on: Option<PathId>,
     pub(crate) traffic: Traffic,
 }

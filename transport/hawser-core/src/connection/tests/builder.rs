@@ -70,7 +70,7 @@ fn a_batch_keeps_within_the_window() {
 }
 
 /// RFC 9002 section 6.2.4. Where another path takes the data, a PING asks whether this one is there; a silent one gets
-/// nothing that would have to be sent again. A peer that takes IMMEDIATE_ACK is asked with that.
+/// nothing that would have to be sent again. It asks with IMMEDIATE_ACK where the peer takes that.
 #[test]
 fn a_probe_carries_data_only_where_no_other_path_does() {
     let mut pair = at_rest(1);
@@ -78,7 +78,7 @@ fn a_probe_carries_data_only_where_no_other_path_does() {
     queue(pair.client(), 1_000);
     pair.client().paths.get_mut(SECOND).unwrap().probes = 1;
     let with_other = poll(&mut pair, Side::Client).unwrap().frames();
-    assert_eq!(with_other, [["Ack", "ImmediateAck"]]);
+    assert_eq!(with_other, [["Ack", "Ping"]]);
 
     let mut pair = at_rest(1);
     receive_pings(&mut pair, SECOND);
@@ -174,5 +174,5 @@ fn no_packet_is_too_short_to_be_answered_by_a_reset() {
     let mut pair = at_rest(0);
     pair.client().paths.get_mut(PathId::ZERO).unwrap().probes = 1;
     let ping = poll(&mut pair, Side::Client).unwrap();
-    assert_eq!((ping.frames()[0][0].as_str(), ping.sizes()), ("ImmediateAck", vec![8 + 22]));
+    assert_eq!((ping.frames()[0][0].as_str(), ping.sizes()), ("Ping", vec![8 + 22]));
 }
