@@ -127,11 +127,9 @@ impl Connection {
         for at in (0..self.paths.len()).filter(|at| Some(*at) != own) {
             let Some(path) = self.paths.at(at) else { continue };
             let due = path.space.received.is_due(now);
-            if due && path.acks_leave_on.is_some_and(|on| on != id) {
-                continue;
-            }
             let returns_here = || due && self.policies.acks_return_on(at) == Some(id);
-            if company || returns_here() {
+            let leaves_elsewhere = due && path.acks_leave_on.is_some_and(|on| on != id);
+            if (company && !leaves_elsewhere) || returns_here() {
                 self.write_ack_at(now, at, w, frames);
             }
         }
