@@ -85,6 +85,30 @@ fn the_fast_client_sends_six_times_at_100_ms_and_the_stock_one_doubles() {
 }
 
 #[test]
+fn patient_client_binds_to_an_offer_that_comes_after_three_seconds() {
+    let mut client = client(&Profile::FAST, None).with_patience(Profile::SUPPLICANT.dhcp_patience);
+    let discover = sent(&mut client);
+    while let Some(next) = client.poll_timeout().filter(|next| *next < ms(3000)) {
+        client.handle_timeout(next);
+        let again = client.poll_message().map(|bytes| Message::decode(&bytes).unwrap().xid);
+        assert_eq!(again, Some(discover.xid), "the exchange stays the same");
+    }
+    let given = Ipv4Addr::new(10, 0, 1, 9);
+    client.handle(ms(3000), &answer(Kind::Offer, &discover, given).encode());
+    let request = sent(&mut client);
+    client.handle(ms(3010), &answer(Kind::Ack, &request, given).encode());
+    assert!(matches!(client.poll_outcome(), Some(Outcome::Bound(_))));
+}
+
+#[test]
+fn patience_ends() {
+    let patient = client(&Profile::FAST, None).with_patience(Profile::SUPPLICANT.dhcp_patience);
+    let times = times_without_answers(patient);
+    assert_eq!((times[..6].to_vec(), times[6], times[7]), (vec![0, 100, 200, 300, 400, 500], 600, 1000));
+    assert_eq!((times.len(), times.last()), (20, Some(&5800)));
+}
+
+#[test]
 fn a_known_lease_is_asked_for_first_and_costs_two_messages_at_most() {
     let mut first = client(&Profile::FAST, None);
     let discover = sent(&mut first);

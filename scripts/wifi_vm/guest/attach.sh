@@ -1,0 +1,58 @@
+# ATTACHES attachments of each client: first visits (nobody knows a lease), at a server that offers at once and at one as it comes, and
+# visits again, after the access point has thrown the station out.
+
+start_hawser() { hawser wifi attach wlan0 --control $CONTROL "$@" >$OUT/hawser.txt 2>$OUT/hawser.err & CLIENT=$!; }
+stop() { kill -INT $CLIENT 2>/dev/null; wait $CLIENT 2>/dev/null; CLIENT=; await 5 no_address; }
+# Debian's dhcpcd, with its own configuration.
+start_stock() { dhcpcd --nobackground --quiet wlan0 >$OUT/dhcpcd.log 2>&1 & CLIENT=$!; sleep 1; }
+
+visit_first() {
+  local client=$1 server=$2 i
+  [ $client = hawser ] || start_stock
+  for i in $(seq $ATTACHES); do
+    detach
+    await 5 no_address
+    serve 1 $( [ $server = at-once ] && echo --no-ping )
+    rm -rf /var/lib/dhcpcd/*.lease $OUT/leases.json
+    sleep 1
+    mark begin client=$client visit=first server=$server
+    if [ $client = hawser ]; then start_hawser --leases $OUT/leases.json -o $OUT/attempts.jsonl; else wpa reconnect >/dev/null; fi
+    await 60 address || result "failed $client: no address in 60 s"
+    mark end
+    sleep 0.5
+    [ $client != hawser ] || stop
+  done
+  [ $client = hawser ] || stop
+}
+
+visit_again() {
+  local client=$1 i
+  serve 1
+  detach
+  if [ $client = hawser ]; then start_hawser --leases $OUT/leases.json -o $OUT/attempts.jsonl; else start_stock; wpa reconnect >/dev/null; fi
+  await 60 address || result "failed $client: no address in 60 s"
+  for i in $(seq $ATTACHES); do
+    sleep 1
+    mark begin client=$client visit=again server=default
+    ip netns exec ap1 hostapd_cli -p /run/hostapd1 deauthenticate $STATION >/dev/null
+    await 8 no_address || result "failed $client: the address stays"
+    await 60 address || result "failed $client: no address in 60 s"
+    mark end
+  done
+  stop
+}
+
+stage_attach() {
+  local client server
+  point 1
+  supplicant "${PSK[@]}"
+  for server in at-once default; do
+    for client in $CLIENTS; do visit_first $client $server; done
+  done
+  for client in $CLIENTS; do visit_again $client; done
+  send_logs
+  sed 's/^/attempt /' $OUT/attempts.jsonl 2>/dev/null
+  cat $OUT/hawser.txt $OUT/hawser.err $OUT/dhcpcd.log >&2 2>/dev/null
+  unserve 1
+  switch_off 1
+}
