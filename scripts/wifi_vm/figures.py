@@ -1,5 +1,6 @@
 """Figures of what the machine printed: a line for each moment (docs/wifi.md has the table)."""
 
+import collections
 import datetime
 import json
 import math
@@ -26,7 +27,7 @@ class Results:
 
     def __init__(self):
         self.visits, self.authentications, self.addresses = [], [], []
-        self.attempts, self.lines, self.failures, self.is_over = [], [], [], False
+        self.attempts, self.lines, self.failures, self.is_over = {}, [], [], False
 
     def add(self, line):
         """Takes a line."""
@@ -44,7 +45,8 @@ class Results:
                     at = datetime.datetime.fromisoformat(found[1]).replace(tzinfo=datetime.timezone.utc).timestamp()
                     self.addresses.append((at, found[2] is not None))
             case "attempt":
-                self.attempts.append(json.loads(rest))
+                kind, _, record = rest.partition(" ")
+                self.attempts.setdefault(kind, []).append(json.loads(record))
             case "failed":
                 self.failures.append(rest)
             case "over":
@@ -82,21 +84,19 @@ class Results:
         return lines if rows else []
 
     def phases(self):
-        """Returns a line with the median of each phase of Hawser's own record."""
-        successful = [attempt for attempt in self.attempts if not attempt.get("failed_in")]
-        if not successful:
-            return []
-        names = dict.fromkeys(name for attempt in successful for name in attempt["phases_ms"])
-        medians = {name: quantile([a["phases_ms"][name] for a in successful if name in a["phases_ms"]], 0.5) for name in names}
-        failed = {}
-        for attempt in self.attempts:
-            if attempt.get("failed_in"):
-                failed[attempt["failed_in"]] = failed.get(attempt["failed_in"], 0) + 1
-        text = ", ".join(f"{name} {value:.0f}" for name, value in medians.items())
-        lines = [f"phases of `hawser wifi attach`, ms, medians of {len(successful)}: {text}"]
-        if failed:
-            lines.append("failed attempts: " + ", ".join(f"{count} in {phase}" for phase, count in failed.items()))
-        return lines
+        """Returns the lines of the table of phases, by Hawser's own records."""
+        names = ("scan", "authenticate", "associate", "eap", "handshake", "dhcp")
+        lines = ["| `hawser wifi attach`, ms | attached | failed in | " + " | ".join(f"{name}: p50, p90" for name in names) + " |",
+                 "|---|---|---|" + "---|" * len(names)]
+        for kind, attempts in self.attempts.items():
+            successful = [attempt["phases_ms"] for attempt in attempts if not attempt.get("failed_in")]
+            failed = collections.Counter(attempt["failed_in"] for attempt in attempts if attempt.get("failed_in"))
+            cells = [kind, str(len(successful)), ", ".join(f"{phase}: {count}" for phase, count in failed.items()) or "-"]
+            for name in names:
+                values = [phases[name] for phases in successful if phases.get(name) is not None]
+                cells.append(", ".join(f"{quantile(values, share):.0f}" for share in (0.5, 0.9)) if values else "-")
+            lines.append("| " + " | ".join(cells) + " |")
+        return lines if self.attempts else []
 
     def text(self):
         """Returns everything for a reader."""

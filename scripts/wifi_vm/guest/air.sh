@@ -13,7 +13,7 @@ mark() { result "mark at=$(now) $*"; }
 stage_air() {
   local n mac
   depmod 2>/dev/null
-  modprobe mac80211_hwsim radios=3 || { result "failed no radio: mac80211_hwsim"; return; }
+  modprobe mac80211_hwsim radios=3 || { result "failed no radio: mac80211_hwsim does not load"; dmesg | tail -5 >&2; return 1; }
   for n in $(seq 50); do [ -e /sys/class/net/wlan2 ] && break; sleep 0.1; done
   ip link set lo up
   ip netns add net
@@ -101,6 +101,10 @@ await() {
 }
 no_address() { [ -n "$(address)" ] || echo none; }
 detach() { wpa disconnect >/dev/null; wpa bss_flush 0 >/dev/null; }
+# Clients: Hawser's, and Debian's dhcpcd with its own configuration.
+start_hawser() { hawser wifi attach wlan0 --control $CONTROL "$@" >$OUT/hawser.txt 2>$OUT/hawser.err & CLIENT=$!; }
+stop() { kill -INT $CLIENT 2>/dev/null; wait $CLIENT 2>/dev/null; CLIENT=; await 5 no_address; }
+start_stock() { dhcpcd --nobackground --quiet wlan0 >$OUT/dhcpcd.log 2>&1 & CLIENT=$!; sleep 1; }
 # The log of wpa_supplicant, and of addresses, for the figures.
 send_logs() {
   sed -nE 's/^([0-9.]+): wlan0: (SME: Trying to authenticate|Associated|CTRL-EVENT-(CONNECTED|DISCONNECTED|SCAN-STARTED|EAP-SUCCESS)).*/wpa at=\1 \2/p' $OUT/wpa.log

@@ -1,11 +1,6 @@
 # ATTACHES attachments of each client: first visits (nobody knows a lease), at a server that offers at once and at one as it comes, and
 # visits again, after the access point has thrown the station out.
 
-start_hawser() { hawser wifi attach wlan0 --control $CONTROL "$@" >$OUT/hawser.txt 2>$OUT/hawser.err & CLIENT=$!; }
-stop() { kill -INT $CLIENT 2>/dev/null; wait $CLIENT 2>/dev/null; CLIENT=; await 5 no_address; }
-# Debian's dhcpcd, with its own configuration.
-start_stock() { dhcpcd --nobackground --quiet wlan0 >$OUT/dhcpcd.log 2>&1 & CLIENT=$!; sleep 1; }
-
 visit_first() {
   local client=$1 server=$2 i
   [ $client = hawser ] || start_stock
@@ -51,7 +46,7 @@ stage_attach() {
   done
   for client in $CLIENTS; do visit_again $client; done
   send_logs
-  sed 's/^/attempt /' $OUT/attempts.jsonl 2>/dev/null
+  sed 's/^/attempt PSK /' $OUT/attempts.jsonl 2>/dev/null
   cat $OUT/hawser.txt $OUT/hawser.err $OUT/dhcpcd.log >&2 2>/dev/null
   unserve 1
   switch_off 1
