@@ -8,7 +8,7 @@ import re
 
 ADDRESS = re.compile(r"\[([^]]+)\] (Deleted )?\d+: \S+\s+inet ([0-9.]+)")
 # What each stage has to print, and what of it has to hold.
-WANTED = {"roam": "same=yes", "eap": "attached=yes", "lease": "", "unit": "attached=yes"}
+WANTED = {"roam": "same=yes", "eap": "attached=yes", "lease": "", "unit": "attached=yes", "manager": "attached=yes"}
 
 
 def fields(words):
@@ -51,7 +51,7 @@ class Results:
                 self.failures.append(rest)
             case "over":
                 self.is_over = True
-            case "booted" | "roam" | "eap" | "lease" | "unit" | "stage":
+            case "booted" | "roam" | "eap" | "lease" | "unit" | "manager" | "stage":
                 self.lines.append(line)
 
     def times(self, visit):

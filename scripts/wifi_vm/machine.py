@@ -18,7 +18,7 @@ GUEST = Path(__file__).resolve().parent / "guest"
 SUITE = "bookworm"
 PACKAGES = (
     "systemd-sysv libnss-systemd udev dbus systemd-resolved polkitd kmod iproute2 iw procps openssl "
-    "hostapd wpasupplicant dnsmasq-base dhcpcd-base"
+    "hostapd wpasupplicant dnsmasq-base dhcpcd-base network-manager"
 ).split()
 # Files of the kernel package that the machine needs; what is named here and is not a module is built into this kernel.
 MODULES = ("net/wireless/", "net/mac80211/", "net/rfkill/", "crypto/", "arch/x86/crypto/", "lib/", "drivers/virtio/", "drivers/net/veth.ko",
@@ -132,9 +132,8 @@ def make_overlay(file, hawser, contrib, settings):
         archive.bytes("etc/machine-id", b"0123456789abcdef0123456789abcdef\n")
         archive.bytes("etc/hostname", b"wifi-vm\n")
         archive.link("etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf")
-        for masked in ("systemd-networkd-wait-online", "systemd-timesyncd", "wpa_supplicant", "systemd-udev-settle", "hostapd",
-                       "apt-daily.timer", "systemd-firstboot", "getty@tty1", "serial-getty@ttyS0"):
-            archive.link(f"etc/systemd/system/{masked if '.' in masked else masked + '.service'}", "/dev/null")
+        for masked in ("systemd-timesyncd", "systemd-firstboot", "systemd-networkd-wait-online"):
+            archive.link(f"etc/systemd/system/{masked}.service", "/dev/null")
     stripped.unlink()
 
 

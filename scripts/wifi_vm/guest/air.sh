@@ -38,7 +38,7 @@ stage_air() {
   done
   STATION=$(cat /sys/class/net/wlan0/address)
   # What the kernel says about addresses, with the time of each line.
-  ip -ts monitor address dev wlan0 >$OUT/addresses &
+  ip -ts monitor address dev wlan0 >>$OUT/addresses &
 }
 
 # point N [LINE...]: starts access point N, with WPA2 and a common key unless the lines say otherwise.

@@ -17,8 +17,11 @@ visit_first() {
     sleep 0.5
     [ $client != hawser ] || stop
   done
-  [ $client = hawser ] || stop
+  [ $client = hawser ] || stop_stock
 }
+
+# Debian's configuration of dhcpcd keeps the address at its end.
+stop_stock() { kill -INT $CLIENT; wait $CLIENT; CLIENT=; ip address flush dev wlan0 scope global; }
 
 visit_again() {
   local client=$1 i
@@ -34,7 +37,7 @@ visit_again() {
     await 60 address || result "failed $client: no address in 60 s"
     mark end
   done
-  stop
+  if [ $client = hawser ]; then stop; else stop_stock; fi
 }
 
 stage_attach() {

@@ -1,4 +1,5 @@
-# What a lease names is set: name servers (by systemd-resolved, and in a file), MTU, routes; and all of it is undone.
+# What a lease names is set: name servers (by systemd-resolved, and in a file), MTU, routes; and all of it is undone. Another hardware
+# address for each attachment; IPv6 next to it, by router advertisements, which the kernel follows.
 
 lease_offer() {
   serve 1 --no-ping --dhcp-option=option:mtu,1400 \
@@ -34,7 +35,34 @@ stage_lease() {
   stop
   result "lease file=$names_in_file file_after=$(awk '/^nameserver/ { print $2 }' $OUT/resolv.conf)"
   cat $OUT/hawser.err >&2
+  lease_random_mac
+  lease_ipv6
   kill $names
   unserve 1
   switch_off 1
+}
+
+lease_random_mac() {
+  supplicant "${PSK[@]}" mac_addr=1
+  serve 1 --no-ping
+  rm -f $OUT/leases.json
+  start_hawser --leases $OUT/leases.json
+  await 60 address
+  result "lease random_mac=$([ "$(cat /sys/class/net/wlan0/address)" != "$STATION" ] && echo yes || echo no) address=$(address)" \
+    "server_knows=$(grep -o "DHCPACK.*$(cat /sys/class/net/wlan0/address)" $OUT/dhcp1.log | wc -l)"
+  stop
+  supplicant "${PSK[@]}"
+}
+
+global6() { ip -6 -o address show wlan0 scope global -tentative | awk '{ print $4 }' | head -1; }
+
+lease_ipv6() {
+  ip -n ap1 address add fd00:1::1/64 dev wlan1 nodad
+  serve 1 --no-ping --enable-ra --dhcp-range=fd00:1::,ra-only
+  start_hawser --leases $OUT/leases.json
+  await 60 address
+  await 15 global6
+  result "lease ipv6=$(global6) default=$(ip -6 route show default dev wlan0 | awk '{ print $3 }')"
+  stop
+  result "lease ipv6 after the end: $(global6)"
 }
