@@ -106,6 +106,11 @@ impl Attachment {
         self.history.add(bssid, self.position, goodput);
     }
 
+    /// The hardware address of the interface from now on: DHCP messages name it.
+    pub fn set_mac(&mut self, mac: [u8; 6]) {
+        self.settings.mac = mac;
+    }
+
     /// The lease to ask for in a network; answers [`Action::WantLease`].
     pub fn know_lease(&mut self, ssid: &str, lease: Lease) {
         self.known = Some((ssid.to_owned(), lease));
@@ -276,7 +281,8 @@ impl Attachment {
         let random = ChaCha8Rng::seed_from_u64(self.random.random());
         let (mac, profile) = (self.settings.mac, &self.settings.profile);
         let patience = profile.dhcp_patience.filter(|_| !self.has_others(attempt.sighting.bssid));
-        let dhcp = Client::new(now, mac, profile, known.map(|known| &known.1), random).with_patience(patience);
+        let dhcp =
+            Client::new(now, mac, profile, known.map(|known| &known.1), random).with_patience(patience);
         self.state = State::Address { attempt, dhcp };
         self.after_dhcp(now);
     }

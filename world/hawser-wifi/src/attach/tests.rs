@@ -194,6 +194,18 @@ fn silent_server_is_left_at_once_for_another_access_point_and_waited_for_without
 }
 
 #[test]
+fn dhcp_messages_name_the_hardware_address_that_the_link_has() {
+    let mut attachment = attachment(Profile::SUPPLICANT);
+    scan(&mut attachment, ms(300), &[sighting(1, NETWORK, 2412, -60.0)]);
+    let drawn = [6, 0, 0, 0, 0, 99];
+    attachment.set_mac(drawn);
+    attachment.handle(ms(310), Event::LinkUp);
+    let done = actions(&mut attachment);
+    let Some(Action::Dhcp(message)) = done.first() else { panic!("{done:?}") };
+    assert_eq!(Message::decode(message).unwrap().mac, drawn);
+}
+
+#[test]
 fn an_attachment_that_is_lost_is_followed_by_a_scan_at_once() {
     let mut attachment = attachment(Profile::FAST);
     let (now, _) = attach(&mut attachment, ms(300), Duration::from_millis(10), 3);
