@@ -59,6 +59,9 @@ pub struct Profile {
     pub handshake: Retry,
     /// Each DHCP message.
     pub dhcp: Retry,
+    /// What follows when nobody answered those, and no other access point is near that has not been tried: DHCP messages are sent
+    /// again like this. A server may probe an address before it offers it (dnsmasq: for 3 s). `None`: the attempt has failed.
+    pub dhcp_patience: Option<Retry>,
     /// With a lease that has not expired the client asks for its address at once (INIT-REBOOT, RFC 2131 section 3.2), this often,
     /// before it begins with DISCOVER. `None`: it always begins with DISCOVER.
     pub reboot: Option<Retry>,
@@ -80,6 +83,7 @@ impl Profile {
         eap: Retry::fixed(ms(100), 5),
         handshake: Retry::fixed(ms(100), 5),
         dhcp: Retry::fixed(ms(100), 5),
+        dhcp_patience: None,
         reboot: None,
         probes_address: false,
         resumes_eap: false,
@@ -105,6 +109,7 @@ impl Profile {
         eap: Retry::doubling(ms(3000), 3),
         handshake: Retry::doubling(ms(3000), 3),
         dhcp: Retry { timeout: ms(4000), resends: 3, doubling: true, jitter: ms(1000) },
+        dhcp_patience: None,
         reboot: None,
         probes_address: true,
         resumes_eap: false,
@@ -115,13 +120,15 @@ impl Profile {
         Profile { name: "stock-without-probes", probes_address: false, ..Profile::STOCK };
 
     /// With wpa_supplicant in charge of everything up to the keys: a limit for each phase as a whole (what the fast
-    /// profile would wait at most), and the fast DHCP client, which begins with the lease of last time.
+    /// profile would wait at most), and the fast DHCP client, which begins with the lease of last time and, where there is no other
+    /// access point to go to, waits 6 s for a slow server.
     pub const SUPPLICANT: Profile = Profile {
         name: "supplicant",
         authenticate: Retry::fixed(ms(1200), 0),
         associate: Retry::fixed(ms(600), 0),
         eap: Retry::fixed(ms(6000), 0),
         handshake: Retry::fixed(ms(1200), 0),
+        dhcp_patience: Some(Retry::fixed(ms(400), 13)),
         ..Profile::FAST_RESUMING
     };
 

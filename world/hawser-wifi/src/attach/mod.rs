@@ -106,6 +106,11 @@ impl Attachment {
         self.history.add(bssid, self.position, goodput);
     }
 
+    /// The hardware address of the interface from now on: DHCP messages name it.
+    pub fn set_mac(&mut self, mac: [u8; 6]) {
+        self.settings.mac = mac;
+    }
+
     /// The lease to ask for in a network; answers [`Action::WantLease`].
     pub fn know_lease(&mut self, ssid: &str, lease: Lease) {
         self.known = Some((ssid.to_owned(), lease));
@@ -275,7 +280,9 @@ impl Attachment {
         let known = self.known.as_ref().filter(|(ssid, _)| *ssid == attempt.sighting.ssid);
         let random = ChaCha8Rng::seed_from_u64(self.random.random());
         let (mac, profile) = (self.settings.mac, &self.settings.profile);
-        let dhcp = Client::new(now, mac, profile, known.map(|known| &known.1), random);
+        let patience = profile.dhcp_patience.filter(|_| !self.has_others(attempt.sighting.bssid));
+        let dhcp =
+            Client::new(now, mac, profile, known.map(|known| &known.1), random).with_patience(patience);
         self.state = State::Address { attempt, dhcp };
         self.after_dhcp(now);
     }
@@ -381,6 +388,12 @@ impl Attachment {
         channels.sort_unstable();
         channels.dedup();
         channels
+    }
+
+    /// Whether an access point other than this one was heard and has not been tried.
+    fn has_others(&self, than: Bssid) -> bool {
+        let mut others = self.seen.iter().map(|sighting| sighting.bssid);
+        others.any(|bssid| bssid != than && !self.tried.contains(&bssid))
     }
 
     fn link_lost(&mut self, now: Time) {

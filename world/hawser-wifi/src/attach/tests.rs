@@ -172,6 +172,39 @@ fn a_stock_client_spends_four_to_seven_seconds_on_probes() {
     assert!((4.0..=7.0).contains(&probes), "{probes}");
 }
 
+/// How long a client asks a silent DHCP server behind the first access point before it says that the attempt has failed.
+fn time_at_a_silent_server(heard: &[Sighting]) -> Duration {
+    let mut attachment = attachment(Profile::SUPPLICANT);
+    scan(&mut attachment, ms(300), heard);
+    attachment.handle(ms(310), Event::LinkUp);
+    let (when, _) = until_report(&mut attachment);
+    when - ms(310)
+}
+
+#[test]
+fn silent_server_is_left_at_once_for_another_access_point_and_waited_for_without_one() {
+    let heard = [
+        sighting(1, NETWORK, 2412, -60.0),
+        sighting(2, NETWORK, 5180, -70.0),
+        sighting(3, "other", 2437, -50.0),
+    ];
+    assert_eq!(time_at_a_silent_server(&heard), Duration::from_millis(600));
+    let alone = [heard[0].clone(), heard[2].clone()];
+    assert_eq!(time_at_a_silent_server(&alone), Duration::from_millis(6200));
+}
+
+#[test]
+fn dhcp_messages_name_the_hardware_address_that_the_link_has() {
+    let mut attachment = attachment(Profile::SUPPLICANT);
+    scan(&mut attachment, ms(300), &[sighting(1, NETWORK, 2412, -60.0)]);
+    let drawn = [6, 0, 0, 0, 0, 99];
+    attachment.set_mac(drawn);
+    attachment.handle(ms(310), Event::LinkUp);
+    let done = actions(&mut attachment);
+    let Some(Action::Dhcp(message)) = done.first() else { panic!("{done:?}") };
+    assert_eq!(Message::decode(message).unwrap().mac, drawn);
+}
+
 #[test]
 fn an_attachment_that_is_lost_is_followed_by_a_scan_at_once() {
     let mut attachment = attachment(Profile::FAST);

@@ -59,6 +59,8 @@ enum State {
 pub struct Client {
     mac: [u8; 6],
     retry: Retry,
+    /// Re-sends after those of `retry`, once.
+    patience: Option<Retry>,
     random: ChaCha8Rng,
     started: Time,
     xid: u32,
@@ -89,6 +91,7 @@ impl Client {
         let mut client = Client {
             mac,
             retry: profile.dhcp,
+            patience: None,
             started: now,
             xid: random.random(),
             random,
@@ -101,6 +104,14 @@ impl Client {
         };
         client.send(now);
         client
+    }
+
+    /// Goes on with these re-sends, once, when nobody answered those of the profile. The exchange stays the same, so that a late answer
+    /// to any of them counts.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Option<Retry>) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Messages that were sent again so far.
@@ -147,9 +158,14 @@ impl Client {
                 Expired::Abandon => self.discover(now),
             },
             State::Selecting { timer } | State::Requesting { timer, .. } => {
-                match timer.expire(now, &mut self.random) {
-                    Expired::SendAgain => self.send_again(now),
-                    Expired::Abandon => self.end(Outcome::Failed),
+                match (timer.expire(now, &mut self.random), self.patience) {
+                    (Expired::SendAgain, _) => self.send_again(now),
+                    (Expired::Abandon, Some(patience)) => {
+                        *timer = Retransmit::start(now, patience, &mut self.random);
+                        self.patience = None;
+                        self.send_again(now);
+                    }
+                    (Expired::Abandon, None) => self.end(Outcome::Failed),
                 }
             }
             State::Bound { renew, expires, .. } => {

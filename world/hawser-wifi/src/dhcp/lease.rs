@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
-use super::message::Message;
+use super::message::{MAX_ROUTES, Message, Route};
 
 /// Most networks whose lease is kept.
 pub const MAX_LEASES: usize = 256;
@@ -15,6 +15,17 @@ const USUAL_PREFIX: u8 = 24;
 /// Shortest prefix of a network that is believed: that of 10.0.0.0/8, the largest private one. A mask of fewer bits would lead a part
 /// of the Internet past the default route, a VPN's too, to the host that answers for it.
 const SHORTEST_PREFIX: u8 = 8;
+/// Smallest MTU that is believed: that of IPv6 (RFC 8200 section 5). Smaller ones would end QUIC on the link.
+const SMALLEST_MTU: u16 = 1280;
+/// Networks to which a server may name routes: those of private addresses (RFC 1918, RFC 6598, RFC 3927). A route to others would lead a
+/// part of the Internet past the default route, a VPN's too (CVE-2024-3661).
+const PRIVATE: [(Ipv4Addr, u8); 5] = [
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+];
 /// Shorter ones are taken to last this long: below it a client would do nothing but renew. Seconds.
 const SHORTEST_LEASE: u32 = 30;
 
@@ -30,6 +41,12 @@ pub struct Lease {
     pub router: Option<Ipv4Addr>,
     /// Name servers.
     pub name_servers: Vec<Ipv4Addr>,
+    /// Largest packet of the link, 1280 bytes or more; `None`: what the interface has.
+    #[serde(default)]
+    pub mtu: Option<u16>,
+    /// Routes to private networks, [`MAX_ROUTES`](super::MAX_ROUTES) at most.
+    #[serde(default)]
+    pub routes: Vec<Route>,
     /// Who gave it.
     pub server: Option<Ipv4Addr>,
     /// How long it lasts, seconds. `u32::MAX`: unlimited (RFC 2131 section 3.3).
@@ -53,16 +70,36 @@ impl Lease {
         }
         // RFC 2131 section 4.4.5: half of the time, unless the server says otherwise.
         let renew_seconds = message.renew.filter(|renew| (1..seconds).contains(renew)).unwrap_or(seconds / 2);
+        // RFC 3442: with routes the routers of option 3 do not count.
+        let default = message.routes.iter().find(|route| route.prefix == 0).and_then(|route| route.router);
+        let router = if message.routes.is_empty() { message.routers.first().copied() } else { default }
+            .filter(is_host);
         Some(Lease {
             address,
             prefix,
-            router: message.routers.first().copied().filter(is_host),
+            router,
             name_servers: message.name_servers.clone(),
+            mtu: message.mtu.filter(|mtu| *mtu >= SMALLEST_MTU),
+            routes: message
+                .routes
+                .iter()
+                .filter(|route| is_believed(route))
+                .copied()
+                .take(MAX_ROUTES)
+                .collect(),
             server: message.server,
             seconds,
             renew_seconds,
         })
     }
+}
+
+fn is_believed(route: &Route) -> bool {
+    let bits = route.network.to_bits();
+    let is_private = PRIVATE.iter().any(|(network, prefix)| {
+        route.prefix >= *prefix && (bits ^ network.to_bits()).leading_zeros() >= u32::from(*prefix)
+    });
+    is_private && route.router.as_ref().is_none_or(is_host)
 }
 
 fn is_host(address: &Ipv4Addr) -> bool {
@@ -105,7 +142,10 @@ impl Leases {
     pub fn from_json(text: &str) -> Result<Leases, LeasesError> {
         let mut known: BTreeMap<String, KnownLease> = serde_json::from_str(text).map_err(LeasesError)?;
         let usable = |known: &KnownLease| {
-            (SHORTEST_PREFIX..=32).contains(&known.lease.prefix) && is_host(&known.lease.address)
+            (SHORTEST_PREFIX..=32).contains(&known.lease.prefix)
+                && is_host(&known.lease.address)
+                && known.lease.routes.len() <= MAX_ROUTES
+                && known.lease.routes.iter().all(|route| route.prefix <= 32 && is_believed(route))
         };
         known.retain(|_, known| usable(known));
         let mut leases = Leases(known);

@@ -6,6 +6,8 @@ use std::net::Ipv4Addr;
 pub const MAX_MESSAGE: usize = 1500;
 /// Most routers, and most name servers, that are taken from a message.
 pub const MAX_ADDRESSES: usize = 4;
+/// Most routes that are taken from a message.
+pub const MAX_ROUTES: usize = 16;
 
 /// Up to the magic number.
 const FIXED: usize = 236;
@@ -43,6 +45,18 @@ impl Kind {
     }
 }
 
+/// A route that a server names (option 121, RFC 3442).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// First address of the network that it leads to.
+    pub network: Ipv4Addr,
+    /// Bits of that network, 0 to 32.
+    pub prefix: u8,
+    /// The router; `None`: the network is on the link.
+    pub router: Option<Ipv4Addr>,
+}
+
 /// A message. Addresses that are not there are 0.0.0.0 on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -70,6 +84,10 @@ pub struct Message {
     pub routers: Vec<Ipv4Addr>,
     /// Name servers (option 6).
     pub name_servers: Vec<Ipv4Addr>,
+    /// Largest packet of the link (option 26), bytes.
+    pub mtu: Option<u16>,
+    /// Routes (option 121); in place of the routers, if there are any.
+    pub routes: Vec<Route>,
     /// How long the address may be used (option 51), seconds.
     pub lease: Option<u32>,
     /// When to renew (option 58), seconds.
@@ -92,12 +110,14 @@ impl Message {
             mask: None,
             routers: Vec::new(),
             name_servers: Vec::new(),
+            mtu: None,
+            routes: Vec::new(),
             lease: None,
             renew: None,
         }
     }
 
-    /// As bytes. Of routers and name servers the first [`MAX_ADDRESSES`] are written.
+    /// As bytes. Of routers and name servers the first [`MAX_ADDRESSES`] are written, of routes the first [`MAX_ROUTES`].
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; FIXED];
         // Requests or replies, over Ethernet, whose addresses have six bytes.
@@ -119,12 +139,15 @@ impl Message {
             let list: Vec<u8> = list.iter().take(MAX_ADDRESSES).flat_map(Ipv4Addr::octets).collect();
             put(&mut bytes, code, Some(list).filter(|list| !list.is_empty()));
         }
+        put(&mut bytes, 26, self.mtu.map(|mtu| mtu.to_be_bytes().to_vec()));
+        let routes: Vec<u8> = self.routes.iter().take(MAX_ROUTES).flat_map(route_bytes).collect();
+        put(&mut bytes, 121, Some(routes).filter(|routes| !routes.is_empty()));
         for (code, seconds) in [(51, self.lease), (58, self.renew)] {
             put(&mut bytes, code, seconds.map(|seconds| seconds.to_be_bytes().to_vec()));
         }
         if self.kind.is_from_client() {
-            // What the client would like to know: mask, routers, name servers, times.
-            put(&mut bytes, 55, Some(vec![1, 3, 6, 51, 54, 58]));
+            // What the client would like to know: routes (before the routers, RFC 3442), mask, routers, name servers, MTU, times.
+            put(&mut bytes, 55, Some(vec![121, 1, 3, 6, 26, 51, 54, 58]));
         }
         bytes.push(255);
         bytes.resize(bytes.len().max(SHORTEST), 0);
@@ -164,6 +187,8 @@ impl Message {
             mask: found.mask,
             routers: found.routers,
             name_servers: found.name_servers,
+            mtu: found.mtu,
+            routes: routes(&found.route_bytes),
             lease: found.lease,
             renew: found.renew,
             ..message
@@ -191,6 +216,37 @@ fn addresses(bytes: &[u8]) -> Vec<Ipv4Addr> {
     bytes.chunks_exact(4).filter_map(address).take(MAX_ADDRESSES).collect()
 }
 
+/// A route as option 121 has it: bits of the network, only the bytes of its address that these reach, then the router.
+fn route_bytes(route: &Route) -> Vec<u8> {
+    let mut bytes = vec![route.prefix];
+    bytes.extend(&route.network.octets()[..usize::from(route.prefix.min(32)).div_ceil(8)]);
+    bytes.extend(octets(route.router));
+    bytes
+}
+
+/// Routes up to the first that is invalid.
+fn routes(mut bytes: &[u8]) -> Vec<Route> {
+    let mut routes = Vec::new();
+    while routes.len() < MAX_ROUTES
+        && let Some((route, rest)) = route(bytes)
+    {
+        routes.push(route);
+        bytes = rest;
+    }
+    routes
+}
+
+fn route(bytes: &[u8]) -> Option<(Route, &[u8])> {
+    let (&prefix, rest) = bytes.split_first().filter(|(prefix, _)| **prefix <= 32)?;
+    let (significant, rest) = rest.split_at_checked(usize::from(prefix).div_ceil(8))?;
+    let (router, rest) = rest.split_at_checked(4)?;
+    let mut network = [0; 4];
+    network[..significant.len()].copy_from_slice(significant);
+    let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
+    let network = Ipv4Addr::from_bits(u32::from_be_bytes(network) & mask);
+    Some((Route { network, prefix, router: address(router) }, rest))
+}
+
 fn seconds(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.first_chunk()?))
 }
@@ -204,6 +260,9 @@ struct Options {
     mask: Option<Ipv4Addr>,
     routers: Vec<Ipv4Addr>,
     name_servers: Vec<Ipv4Addr>,
+    mtu: Option<u16>,
+    /// Of all options 121, one after the other (RFC 3396): a long one comes in parts.
+    route_bytes: Vec<u8>,
     lease: Option<u32>,
     renew: Option<u32>,
     overload: u8,
@@ -232,12 +291,15 @@ impl Options {
             1 => self.mask = address(value),
             3 => self.routers = addresses(value),
             6 => self.name_servers = addresses(value),
+            26 => self.mtu = value.first_chunk().map(|bytes| u16::from_be_bytes(*bytes)),
             50 => self.requested = address(value),
             51 => self.lease = seconds(value),
             52 => self.overload = value.first().copied().unwrap_or(0),
             53 => self.kind = value.first().and_then(|byte| Kind::of(*byte)),
             54 => self.server = address(value),
             58 => self.renew = seconds(value),
+            // A message is no longer than MAX_MESSAGE.
+            121 => self.route_bytes.extend(value),
             _ => {}
         }
     }

@@ -85,6 +85,30 @@ fn the_fast_client_sends_six_times_at_100_ms_and_the_stock_one_doubles() {
 }
 
 #[test]
+fn patient_client_binds_to_an_offer_that_comes_after_three_seconds() {
+    let mut client = client(&Profile::FAST, None).with_patience(Profile::SUPPLICANT.dhcp_patience);
+    let discover = sent(&mut client);
+    while let Some(next) = client.poll_timeout().filter(|next| *next < ms(3000)) {
+        client.handle_timeout(next);
+        let again = client.poll_message().map(|bytes| Message::decode(&bytes).unwrap().xid);
+        assert_eq!(again, Some(discover.xid), "the exchange stays the same");
+    }
+    let given = Ipv4Addr::new(10, 0, 1, 9);
+    client.handle(ms(3000), &answer(Kind::Offer, &discover, given).encode());
+    let request = sent(&mut client);
+    client.handle(ms(3010), &answer(Kind::Ack, &request, given).encode());
+    assert!(matches!(client.poll_outcome(), Some(Outcome::Bound(_))));
+}
+
+#[test]
+fn patience_ends() {
+    let patient = client(&Profile::FAST, None).with_patience(Profile::SUPPLICANT.dhcp_patience);
+    let times = times_without_answers(patient);
+    assert_eq!((times[..6].to_vec(), times[6], times[7]), (vec![0, 100, 200, 300, 400, 500], 600, 1000));
+    assert_eq!((times.len(), times.last()), (20, Some(&5800)));
+}
+
+#[test]
 fn a_known_lease_is_asked_for_first_and_costs_two_messages_at_most() {
     let mut first = client(&Profile::FAST, None);
     let discover = sent(&mut first);
@@ -168,6 +192,8 @@ fn lease() -> Lease {
         prefix: 24,
         router: Some(SERVER),
         name_servers: vec![SERVER],
+        mtu: Some(1400),
+        routes: vec![Route { network: Ipv4Addr::new(10, 8, 0, 0), prefix: 16, router: Some(SERVER) }],
         server: Some(SERVER),
         seconds: 600,
         renew_seconds: 300,
@@ -199,6 +225,82 @@ fn any_address() -> impl Strategy<Value = Option<Ipv4Addr>> {
     prop::option::of((1u32..).prop_map(Ipv4Addr::from))
 }
 
+/// The lease that a client makes of an answer with these changes.
+fn lease_of(change: impl Fn(&mut Message)) -> Lease {
+    let mut client = client(&Profile::FAST, None);
+    let discover = sent(&mut client);
+    let mut offer = answer(Kind::Offer, &discover, Ipv4Addr::new(10, 0, 1, 9));
+    change(&mut offer);
+    client.handle(ms(1), &offer.encode());
+    let request = sent(&mut client);
+    client.handle(ms(2), &Message { kind: Kind::Ack, xid: request.xid, ..offer }.encode());
+    match client.poll_outcome() {
+        Some(Outcome::Bound(lease)) => lease,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn route(network: [u8; 4], prefix: u8, router: Option<Ipv4Addr>) -> Route {
+    Route { network: network.into(), prefix, router }
+}
+
+#[test]
+fn lease_has_the_mtu_unless_it_would_end_quic() {
+    assert_eq!(lease_of(|_| {}).mtu, None);
+    assert_eq!(lease_of(|message| message.mtu = Some(1400)).mtu, Some(1400));
+    assert_eq!(lease_of(|message| message.mtu = Some(576)).mtu, None);
+}
+
+#[test]
+fn routes_replace_the_router_and_lead_to_private_networks_only() {
+    let other = Ipv4Addr::new(10, 0, 0, 2);
+    let lease = lease_of(|message| {
+        message.routes = vec![
+            route([0, 0, 0, 0], 0, Some(other)),
+            route([10, 8, 0, 0], 16, Some(SERVER)),
+            route([192, 168, 7, 0], 24, None),
+            // A half of the Internet, and somebody's resolver.
+            route([128, 0, 0, 0], 1, Some(SERVER)),
+            route([9, 9, 9, 9], 32, Some(SERVER)),
+            route([10, 0, 0, 0], 7, Some(SERVER)),
+        ];
+    });
+    assert_eq!(lease.router, Some(other));
+    assert_eq!(lease.routes, [route([10, 8, 0, 0], 16, Some(SERVER)), route([192, 168, 7, 0], 24, None)]);
+    let without = lease_of(|message| message.routes = vec![route([10, 8, 0, 0], 16, Some(SERVER))]);
+    assert_eq!(without.router, None, "option 3 does not count next to option 121");
+}
+
+#[test]
+fn routes_in_two_parts_are_one_list() {
+    let mut message = answer(Kind::Ack, &Message::new(Kind::Discover, 1, MAC), SERVER);
+    message.routes = vec![route([10, 8, 0, 0], 16, Some(SERVER)), route([10, 9, 0, 0], 16, Some(SERVER))];
+    let mut bytes = message.encode();
+    let at = bytes.windows(3).position(|head| head == [121, 14, 16]).unwrap();
+    // Cut within the second route.
+    bytes[at + 1] = 9;
+    bytes.splice(at + 11..at + 11, [121, 5]);
+    assert_eq!(Message::decode(&bytes).unwrap().routes, message.routes);
+}
+
+#[test]
+fn leases_of_a_file_without_mtu_and_routes_are_read() {
+    let mut leases = Leases::default();
+    leases.put("net", Lease { mtu: None, routes: Vec::new(), ..lease() }, 1000);
+    let mut json: serde_json::Value = serde_json::from_str(&leases.to_json()).unwrap();
+    let inner = json["net"]["lease"].as_object_mut().unwrap();
+    inner.remove("mtu");
+    inner.remove("routes");
+    assert_eq!(Leases::from_json(&json.to_string()).unwrap(), leases);
+}
+
+fn any_route() -> impl Strategy<Value = Route> {
+    (any::<u32>(), 0u8..=32, any_address()).prop_map(|(bits, prefix, router)| {
+        let mask = u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0);
+        Route { network: Ipv4Addr::from_bits(bits & mask), prefix, router }
+    })
+}
+
 prop_compose! {
     fn any_message()(
         kind in prop::sample::select(vec![Kind::Discover, Kind::Offer, Kind::Request, Kind::Ack, Kind::Nak]),
@@ -207,9 +309,12 @@ prop_compose! {
             (any_address(), any_address(), any_address(), any_address(), any_address()),
         routers in prop::collection::vec((1u32..).prop_map(Ipv4Addr::from), 0..=MAX_ADDRESSES),
         name_servers in prop::collection::vec((1u32..).prop_map(Ipv4Addr::from), 0..=MAX_ADDRESSES),
-        (lease, renew) in any::<(Option<u32>, Option<u32>)>(),
+        (lease, renew, mtu) in any::<(Option<u32>, Option<u32>, Option<u16>)>(),
+        routes in prop::collection::vec(any_route(), 0..=MAX_ROUTES),
     ) -> Message {
-        Message { kind, xid, seconds, broadcast, mac, current, given, requested, server, mask, routers, name_servers, lease, renew }
+        Message {
+            kind, xid, seconds, broadcast, mac, current, given, requested, server, mask, routers, name_servers, mtu, routes, lease, renew,
+        }
     }
 }
 
@@ -252,6 +357,7 @@ proptest! {
             client.handle(now, &answer.encode());
             if let Some(Outcome::Bound(lease)) = client.poll_outcome() {
                 prop_assert!((1..=32).contains(&lease.prefix) && !lease.address.is_multicast());
+                prop_assert!(lease.routes.iter().all(|route| route.prefix >= 8));
             }
             now += Duration::from_millis(pause);
             client.handle_timeout(now);

@@ -4,9 +4,11 @@
 //! level in angle brackets: `<3>CTRL-EVENT-CONNECTED - Connection to 02:00:5e:00:00:01 completed`. Texts of other programs are read here as
 //! any peer's: what is not understood is left out, and nothing grows without bound.
 
+mod commands;
 mod event;
 mod results;
 
+pub use commands::scan_commands;
 pub use event::Event;
 pub use results::{Status, networks, scan_results};
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Bssid;
+use crate::{Bssid, ScanKind};
 
 #[test]
 fn events_are_read_as_wpa_supplicant_2_10_prints_them() {
@@ -70,6 +70,14 @@ fn networks_and_status_are_read() {
     assert_eq!(status.bssid(), Some(Bssid([2, 0, 0x5e, 0, 0, 1])));
     assert_eq!(status.ssid().as_deref(), Some("net"));
     assert!(!Status::parse("wpa_state=SCANNING\n").is_completed());
+}
+
+#[test]
+fn scans_forget_access_points_of_earlier_ones() {
+    let all = scan_commands(ScanKind::Passive, &[]);
+    assert_eq!(all, ["BSS_FLUSH 0", "SCAN only_new=1 passive=1"]);
+    let some = scan_commands(ScanKind::Active, &[2412, 5180]);
+    assert_eq!(some, ["BSS_FLUSH 0", "SCAN only_new=1 freq=2412,5180"]);
 }
 
 proptest! {
