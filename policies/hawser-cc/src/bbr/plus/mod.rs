@@ -24,7 +24,6 @@ use losses::Losses;
 #[cfg(test)]
 mod tests;
 
-
 /// Refill, Try1 and Try2: with the wait before them they are the interval from one trial to the next.
 const TRIAL_ROUNDS: u64 = 3;
 /// A Cruise is judged (Algorithm 2), so each has a round at least.
