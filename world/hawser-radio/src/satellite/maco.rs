@@ -150,15 +150,13 @@ impl MacoSatellites {
         seed: u64,
     ) -> [Vec<(u64, f64)>; 2] {
         let mut random = Random::new(seed, &format!("fades {index}"));
-        let (mut fades, mut at) = (Vec::new(), 0.0);
-        while self.fade_loss > 0.0 {
-            at += random.exponential(self.fade_every);
-            if nanos(at) >= duration_ns {
-                break;
-            }
+        let mut fades = Vec::new();
+        let mut at = random.exponential(self.fade_every);
+        while self.fade_loss > 0.0 && nanos(at) < duration_ns {
             fades.push((nanos(at), self.fade_loss));
             at += self.fade_length;
             fades.push((nanos(at), 0.0));
+            at += random.exponential(self.fade_every);
         }
         let before = outages.iter().filter(|_| self.handover_loss > 0.0);
         let before = before.flat_map(|(start, _)| {
