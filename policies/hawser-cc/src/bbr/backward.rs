@@ -39,6 +39,9 @@ impl Backward {
         Backward { is_used: parameters.flag(FORWARD), ..Backward::UNUSED }
     }
 
+    /// Forward delays are judged where they come, whether or not this sender asks for them.
+    pub(crate) const USED: Backward = Backward { is_used: true, ..Backward::UNUSED };
+
     /// Nothing is judged by forward delays.
     pub(crate) const UNUSED: Backward =
         Backward { is_used: false, forward: TwoBuckets::EMPTY, at: None, mean: 0.0, longer: 0.0 };
@@ -111,13 +114,9 @@ mod tests {
             .with(|ack| ack.one_way_delay = Some(Duration::from_millis(60_000 + forward)))
     }
 
-    fn used() -> Backward {
-        Backward { is_used: true, ..Backward::UNUSED }
-    }
-
     #[test]
     fn a_queue_of_this_direction_leaves_no_more_room() {
-        let mut backward = used();
+        let mut backward = Backward::USED;
         for n in 0..100 {
             let queue = n % 10 * 3;
             backward.on_ack(&after(n * 10, 10 + queue, 20 + queue), Some(0.02));
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_queue_of_the_other_direction_does() {
-        let mut backward = used();
+        let mut backward = Backward::USED;
         backward.on_ack(&after(0, 10, 20), Some(0.02));
         let mut without = None;
         for n in 1..100 {

@@ -6,7 +6,7 @@ use hawser_policy::{Ack, ControllerInit, Loss, LossCause, Sent, Snapshot, Time};
 
 use super::backward::Backward;
 use super::filter::{AggregatedAck, Aggregation, FullPipe, Rounds};
-use super::min_rtt::MinRtt;
+use super::min_rtt::{MinRtt, Reordered};
 use super::phase::{Phase, Phases, Table};
 use crate::return_path::ReturnPath;
 use crate::window::MAXIMUM;
@@ -41,7 +41,8 @@ pub(crate) struct Sample {
     /// Of the usual return path, less the peer's delay, and where that is known less what the acknowledgement waited for.
     pub(crate) rtt: Option<f64>,
     pub(crate) return_path_changed: bool,
-    pub(crate) rtt_variance: f64,
+    /// The same with what the acknowledgement waited for: its deviation is what the window has to cover.
+    pub(crate) whole_rtt: Option<f64>,
     pub(crate) sent_at: Time,
     pub(crate) marked: f64,
     /// A packet-timed round began.
@@ -75,6 +76,7 @@ pub(crate) struct Common {
     return_path: ReturnPath,
     /// Whether packets overtook each other at the last acknowledgement.
     reorders: bool,
+    pub(crate) reordered: Reordered,
     /// Between which counts of delivered bytes packets left in ProbeRTT: their rates are low on purpose.
     held_down: Option<(u64, u64)>,
 }
@@ -103,6 +105,7 @@ impl Common {
             newly_lost: 0.0,
             return_path: ReturnPath::default(),
             reorders: false,
+            reordered: Reordered::Smoothed,
             held_down: None,
         }
     }
@@ -212,13 +215,14 @@ impl Common {
         if changed {
             self.min_rtt.restart(ack.now);
         }
-        if ack.reorders && !self.reorders {
+        let reorders = ack.reorders && self.reordered == Reordered::Smoothed;
+        if reorders && !self.reorders {
             self.min_rtt.restart(ack.now);
         }
-        self.reorders = ack.reorders;
+        self.reorders = reorders;
         // Where packets overtake each other, the least sample is that of the luckiest packet, not of the empty path: a window for it would
         // be a fraction of what is under way.
-        self.min_rtt.on_ack(ack.now, rtt.map(|rtt| if ack.reorders { ack.smoothed_rtt } else { rtt.raw }));
+        self.min_rtt.on_ack(ack.now, rtt.map(|rtt| if reorders { ack.smoothed_rtt } else { rtt.raw }));
         // Judged by round trips, what acknowledgements wait for would look like a queue, or like a sinking bandwidth.
         let without = self.backward.on_ack(ack, self.min_rtt.get());
         let mut sample = Sample {
@@ -235,7 +239,7 @@ impl Common {
             limited: true,
             rtt: rtt.map(|rtt| without.unwrap_or(rtt.adjusted.as_secs_f64())),
             return_path_changed: changed,
-            rtt_variance: ack.rtt_variance.as_secs_f64(),
+            whole_rtt: rtt.map(|rtt| rtt.adjusted.as_secs_f64()),
             sent_at: ack.largest_sent_at,
             marked: ack.ecn_ce as f64 * self.datagram,
             round_start: false,

@@ -2,10 +2,36 @@
 
 use std::time::Duration;
 
-use hawser_policy::Time;
+use hawser_policy::{ParameterInfo, Parameters, Time};
 
 /// How long ProbeRTT lasts at least.
 const PROBE_DURATION: Duration = Duration::from_millis(200);
+
+/// What RTprop is made of where packets overtake each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reordered {
+    /// Smoothed round-trip times.
+    Smoothed,
+    /// Samples, as the family is published: the least one is of the luckiest packet.
+    Least,
+}
+
+impl Reordered {
+    const NAME: &'static str = "reordered_rtt";
+
+    pub(crate) fn parameter() -> ParameterInfo {
+        ParameterInfo::choice(Self::NAME, ["smoothed", "least"])
+            .meaning("what RTprop is made of where packets overtake each other; least: as published")
+            .source("Hawser")
+    }
+
+    pub(crate) fn read(parameters: &Parameters) -> Reordered {
+        match parameters.choice(Self::NAME) {
+            "least" => Reordered::Least,
+            _ => Reordered::Smoothed,
+        }
+    }
+}
 
 /// RTprop: a minimum over ten seconds, fed by one over the probing interval.
 #[derive(Clone, Debug)]

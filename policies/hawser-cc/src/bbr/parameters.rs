@@ -8,7 +8,7 @@ use super::Bbr;
 use super::backward::{self, Backward};
 use super::bounded::{Bounded, EcnResponse, Rules, Version};
 use super::common::Common;
-use super::min_rtt::MinRtt;
+use super::min_rtt::{MinRtt, Reordered};
 use super::phase::{self, Table};
 use super::plus::{self, Plus, PlusParameters};
 
@@ -60,6 +60,7 @@ fn describe(info: PolicyInfo, rules: &Rules, source: &str) -> PolicyInfo {
     ))
     .parameter(duration("min_rtt_window", MIN_RTT_WINDOW, "how long such a minimum holds"))
     .parameter(backward::parameter())
+    .parameter(Reordered::parameter())
 }
 
 fn read(rules: Rules, parameters: &Parameters) -> Rules {
@@ -96,9 +97,12 @@ fn controller(
     let (window, interval) =
         (parameters.duration("min_rtt_window"), parameters.duration("probe_rtt_interval"));
     let min_rtt = MinRtt::new(window, interval, init.now);
+    // A judge of delays takes those of this direction wherever the peer reports them, without being asked to.
+    let backward = if plus.is_some() { Backward::USED } else { Backward::new(parameters) };
     let model = Bounded::new(read(rules, parameters), plus);
     let mut common = Common::new(init, table, min_rtt);
-    common.backward = Backward::new(parameters);
+    common.backward = backward;
+    common.reordered = Reordered::read(parameters);
     Bbr::new(init, common, model)
 }
 

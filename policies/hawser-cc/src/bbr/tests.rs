@@ -126,6 +126,14 @@ fn tries_on_a_full_link() {
     }
 }
 
+/// From one trial to the next it takes what BBR's cycle takes, about eight round trips in whole.
+#[test]
+fn trials_follow_each_other_after_eight_round_trips() {
+    let network = measure(alone("bbr2plus", Link::new(40.0, 32 * BDP)), 5, 45);
+    let interval = 50.0 / inside(&network, 0, "tries") / RTT.as_secs_f64();
+    assert!((8.0..10.0).contains(&interval), "{interval} round trips");
+}
+
 /// BtlBW in Mbit/s.
 fn estimate(network: &Network) -> f64 {
     // BBRv1 has a window of rounds; its largest delivery rate is that which its pacing shows in Cruise.
@@ -170,6 +178,9 @@ fn a_falling_rate_is_followed() {
     let (plus, v2) = (follow("bbr2plus", [40.0, 35.0], 0.05), follow("bbr2", [40.0, 35.0], 0.05));
     println!("40 to 35 Mbit/s, seconds until 5 %, ms of queue: BBRv2+ {plus:.3?}, BBRv2 {v2:.3?}");
     assert!(plus.0 < 10.0 * RTT.as_secs_f64() && plus.0 < v2.0 / 4.0, "{plus:?} {v2:?}");
+    // DownSlight sends a tenth less than the bandwidth: a rate that fell by a little more keeps the queue, and must not go unnoticed.
+    let ninth = follow("bbr2plus", [45.0, 40.0], 0.05);
+    assert!(ninth.0 < 10.0 * RTT.as_secs_f64(), "{ninth:?}");
     assert!(plus.1 < v2.1 / 2.0, "{plus:?} {v2:?}");
 }
 
@@ -180,8 +191,8 @@ fn a_rising_rate_is_found() {
     let of = |spec: &str| (follow(spec, small, 0.05).0, follow(spec, large, 0.05).0);
     let (plus, v2, bbr) = (of("bbr2plus"), of("bbr2"), of("bbr"));
     println!("20 to 25 and to 40 Mbit/s, seconds: BBRv2+ {plus:.2?}, BBRv2 {v2:.2?}, BBR {bbr:.2?}");
-    // Its period is the wait in Cruise and four to six round trips more, BBR's eight.
-    assert!(plus.0 < 1.75 * bbr.0 && plus.0 < 0.5 * v2.0, "{plus:?} {bbr:?} {v2:?}");
+    // Its period is BBR's eight round trips, or nine.
+    assert!(plus.0 < 1.4 * bbr.0 && plus.0 < 0.5 * v2.0, "{plus:?} {bbr:?} {v2:?}");
     assert!(plus.1 < 0.5 * v2.1, "{plus:?} {v2:?}");
 }
 
@@ -218,8 +229,8 @@ fn the_second_mode_holds_a_share_beside_cubic() {
     assert!(off < 0.1 && on > v2 - 0.05 && on > 2.0 * off, "{off} {on} {v2}");
 }
 
-/// The same where both begin at once: until it sees whose queue it is, BBRv2+ takes it for a lower bandwidth and forgets most of its own;
-/// what Startup then finds depends on how full the queue is. (On the whole stack it has as much as BBRv2, docs/bbrv2plus.md.)
+/// The same where both begin at once: until it sees whose queue it is, BBRv2+ takes it for a lower bandwidth. Startup begins with the one
+/// from before.
 #[test]
 fn the_second_mode_holds_a_share_beside_cubic_from_the_beginning() {
     let share = |spec: &str| {
@@ -230,10 +241,10 @@ fn the_second_mode_holds_a_share_beside_cubic_from_the_beginning() {
     println!(
         "share beside CUBIC, both at once: {off:.3} without, {on:.3} with the second mode, BBRv2 {v2:.3}"
     );
-    assert!(on > 0.18 && on > 2.5 * off, "{off} {on} {v2}");
+    assert!(on > v2 - 0.05 && on > 1.2 * off, "{off} {on} {v2}");
 }
 
-/// Eight to eleven rounds of half a second take longer than the five seconds between two ProbeRTT: their count goes on after it.
+/// Eight rounds of 0.6 s or more take as long than the five seconds between two ProbeRTT: their count goes on after it.
 #[test]
 fn a_long_path_is_probed_as_well() {
     let mut network = Network::new(vec![Link::new(10.0, 32 * BDP)]);
@@ -241,6 +252,6 @@ fn a_long_path_is_probed_as_well() {
         (|init: &ControllerInit| build_with("bbr2plus", init), (Time::ZERO, Time::FAR_FUTURE));
     network.add(build, (0, 0), Duration::from_millis(600), times);
     let network = measure(network, 5, 55);
-    // A cycle has up to 17 rounds, and ProbeRTT takes two of eight. Draining the 5 s of buffer that Startup fills comes first.
+    // A cycle has up to nine rounds, and ProbeRTT takes two of eight. Draining the 5 s of buffer that Startup fills comes first.
     assert!(inside(&network, 0, "tries") >= 2.0, "{} tries", inside(&network, 0, "tries"));
 }

@@ -11,7 +11,7 @@ use hawser_policy::{
 use super::backward::{self, Backward};
 use super::common::{Common, Sample};
 use super::filter::RoundWindow;
-use super::min_rtt::MinRtt;
+use super::min_rtt::{MinRtt, Reordered};
 use super::phase::{self, Phase};
 use super::{Bbr, Gains, Model};
 
@@ -286,6 +286,7 @@ fn describe(info: PolicyInfo) -> PolicyInfo {
             .source(SOURCE),
         )
         .parameter(backward::parameter())
+        .parameter(Reordered::parameter())
 }
 
 const TEN_SECONDS: Duration = Duration::from_secs(10);
@@ -335,5 +336,6 @@ fn make(init: &ControllerInit, parameters: &Parameters, name: &'static str, coup
     let min_rtt = MinRtt::new(settings.min_rtt_window, settings.min_rtt_window, init.now);
     let mut common = Common::new(init, phase::V1, min_rtt);
     common.backward = Backward::new(parameters);
+    common.reordered = Reordered::read(parameters);
     Bbr::new(init, common, V1::new(settings))
 }

@@ -63,6 +63,9 @@ struct Measured {
 pub(super) struct Bandwidth {
     link: Option<LinkForecast>,
     measured: Option<Measured>,
+    /// What was measured below the satellite before: how far a forecast may be believed until this one was.
+    seen: Option<f64>,
+    takes_capacity: bool,
     kalman: bool,
     predicts: bool,
     throughput: Ewma,
@@ -77,6 +80,8 @@ impl Bandwidth {
         Bandwidth {
             link: None,
             measured: None,
+            seen: None,
+            takes_capacity: settings.takes_capacity,
             kalman: settings.kalman,
             predicts: settings.predicts,
             throughput: Ewma::new(THROUGHPUT_GAIN),
@@ -141,7 +146,8 @@ impl Bandwidth {
     }
 
     fn share_of(&self, capacity: f64, sharers: usize) -> f64 {
-        let believed = self.measured().map_or(capacity, |seen| capacity.min(MOST_OVER_SEEN * seen));
+        let seen = self.measured().or(self.seen);
+        let believed = seen.map_or(capacity, |seen| capacity.min(MOST_OVER_SEEN * seen));
         believed / sharers.max(1) as f64
     }
 
@@ -199,8 +205,13 @@ impl Bandwidth {
         self.products = Products::default();
     }
 
-    /// Another satellite: what was measured is to be learned again.
-    pub(super) fn on_hand_over(&mut self) {
+    /// Another satellite: what was measured is to be learned again. Where it is known what this one carries, that counts until then
+    /// (Algorithm 3, line 6); the load of the last one says nothing of it.
+    pub(super) fn on_hand_over(&mut self, knows_capacity: bool) {
+        if self.takes_capacity && knows_capacity {
+            self.seen = self.measured().or(self.seen);
+            self.measured = None;
+        }
         if let Some(measured) = &mut self.measured {
             measured.filter.doubt();
         }

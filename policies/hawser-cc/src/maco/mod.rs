@@ -40,6 +40,8 @@ use valve::Valve;
 
 /// What remains of a window after congestion.
 const REDUCTION: f64 = 0.5;
+/// Of a window that is hardly larger than the bandwidth-delay product, a reduction to that leaves this much.
+const LEAST_REDUCTION: f64 = 0.95;
 /// Below four datagrams three later ones cannot tell of a loss.
 const LEAST_START: f64 = 4.0;
 /// Probe timeouts in a row after which a path is reset.
@@ -191,7 +193,7 @@ impl Maco {
         }
         self.attached_at = now;
         self.trusted_from = now.max(began + self.smoothed_rtt);
-        self.bandwidth.on_hand_over();
+        self.bandwidth.on_hand_over(link.is_some());
         if !self.settings.keeps_largest_rtt {
             self.shared.forget_largest_rtt();
         }
@@ -242,7 +244,9 @@ impl Maco {
     fn reduce(&mut self, now: Time) {
         self.before_loss = Some(self.window);
         self.shared.record(now, self.window.exact());
-        self.window.reduce(REDUCTION);
+        let product = self.bandwidth.product(self.sharers).filter(|_| self.settings.reduces_to_product);
+        let share = product.map_or(REDUCTION, |product| product / self.window.exact().max(1.0));
+        self.window.reduce(share.clamp(REDUCTION, LEAST_REDUCTION));
         self.reduced_at = Some(now);
         self.valve.close();
     }

@@ -15,6 +15,10 @@ pub(super) struct Settings {
     pub(super) first_window: f64,
     /// Whether the bandwidth-delay product is that of the coming round trip rather than of the last.
     pub(super) predicts: bool,
+    /// Whether a new satellite is taken to carry what its link budget says until it was measured.
+    pub(super) takes_capacity: bool,
+    /// Whether a reduction leaves the bandwidth-delay product, where that is more than half.
+    pub(super) reduces_to_product: bool,
     pub(super) kalman: bool,
     pub(super) quick_start: bool,
     pub(super) delay_condition: bool,
@@ -50,6 +54,12 @@ impl Settings {
             ParameterInfo::choice("bdp_window", ["past", "next"])
                 .meaning("round trip whose bandwidth-delay product quick start takes")
                 .source("W. Yang 2024, eq. (3.14) and its text"),
+            ParameterInfo::choice("new_satellite", ["capacity", "measured"])
+                .meaning("what a satellite is taken to carry after a handover: what its link budget says, or what the one before it did")
+                .source("W. Yang 2024, Algorithm 3, line 6"),
+            ParameterInfo::choice("reduction", ["half", "product"])
+                .meaning("what congestion leaves of a window: half, or the bandwidth-delay product if that is more")
+                .source("W. Yang 2024, Algorithm 5: half"),
             switch("kalman", "filter measured rates; off: the last one counts"),
             switch("quick_start", "start from history and bandwidth-delay product; off: slow start"),
             switch("delay_condition", "a loss is congestion only if the round-trip time has risen"),
@@ -104,6 +114,8 @@ impl Settings {
             gamma: parameters.number("gamma"),
             first_window: parameters.integer("first_window") as f64,
             predicts: parameters.choice("bdp_window") == "next",
+            takes_capacity: parameters.choice("new_satellite") == "capacity",
+            reduces_to_product: parameters.choice("reduction") == "product",
             kalman: parameters.flag("kalman"),
             quick_start: parameters.flag("quick_start"),
             delay_condition: parameters.flag("delay_condition"),

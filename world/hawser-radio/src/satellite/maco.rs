@@ -6,6 +6,9 @@ use crate::profile::{Event, EventKind, ForecastSamples, Position, Profile, Sampl
 use crate::random::{Draws as _, Random};
 use crate::{RadioError, Scene};
 
+/// Nanoseconds before a handover in which links lose more than usual: a second, as recorded Starlink terminals do.
+const BEFORE_HAND_OVER: u64 = 1_000_000_000;
+
 /// Two subflows over a chain of satellites that pass over the host (MACO, W. Yang 2024, chapter 3). Two links,
 /// `subflow-0` and `subflow-1`; at each tick the subflow on the older satellite moves to the newest, so that the two
 /// are on different satellites and on one satellite by turns.
@@ -40,8 +43,16 @@ pub struct MacoSatellites {
     pub outage: f64,
     /// Change of the round-trip time on a new satellite against the geometry, seconds, uniform. Default -10 to 30 ms.
     pub rtt_step: (f64, f64),
-    /// Loss probability per packet. Default 0.005.
+    /// Loss probability per packet, at any time. Default 0.005.
     pub loss: f64,
+    /// Seconds between fades, in which packets are lost in bursts: exponential, by satellite link. Default 2.
+    pub fade_every: f64,
+    /// Seconds that a fade lasts. Default 0.02.
+    pub fade_length: f64,
+    /// Loss probability per packet in a fade. Default 0.
+    pub fade_loss: f64,
+    /// Loss probability per packet in the last second before a handover. Default 0.
+    pub handover_loss: f64,
     /// Delay of the terrestrial part, seconds, one way. Default 0.0463, so that the shortest way is 50 ms.
     pub terrestrial_delay: f64,
     /// Seconds between samples of the geometry. Default 0.1.
@@ -63,6 +74,10 @@ impl Default for MacoSatellites {
             outage: 0.15,
             rtt_step: (-0.010, 0.030),
             loss: 0.005,
+            fade_every: 2.0,
+            fade_length: 0.02,
+            fade_loss: 0.0,
+            handover_loss: 0.0,
             terrestrial_delay: 0.0463,
             update_interval: 0.1,
         }
@@ -104,6 +119,11 @@ impl MacoSatellites {
         let ordered = low.is_finite() && high.is_finite() && low <= high;
         check.that(ordered, "rtt_step", format!("{low}..{high}"), "two finite numbers, first <= second")?;
         check.share("loss", self.loss)?;
+        check.share("fade_loss", self.fade_loss)?;
+        check.share("handover_loss", self.handover_loss)?;
+        // A fade at a time, and not so many that a scene is made of nothing else.
+        check.that(self.fade_every >= 1e-3, "fade_every", self.fade_every, "0.001 s or more")?;
+        check.not_negative("fade_length", self.fade_length)?;
         check.not_negative("terrestrial_delay", self.terrestrial_delay)?;
         let reach = self.terrestrial_delay + 2.0 * flight_time(self.altitude) + 0.5 * low;
         check.that(reach >= 0.0, "rtt_step.0", low, "not below minus the round-trip time")?;
@@ -119,6 +139,30 @@ impl MacoSatellites {
     fn load_of(&self, seed: u64, satellite: u64, tick: u64) -> f64 {
         let mut random = Random::new(seed ^ crate::random::mix(satellite << 32 | tick), "load");
         random.between(self.load.0, self.load.1)
+    }
+
+    /// Losses by time, which no forecast has: in fades, and before handovers.
+    fn losses(
+        &self,
+        index: usize,
+        outages: &[(u64, u64)],
+        duration_ns: u64,
+        seed: u64,
+    ) -> [Vec<(u64, f64)>; 2] {
+        let mut random = Random::new(seed, &format!("fades {index}"));
+        let mut fades = Vec::new();
+        let mut at = random.exponential(self.fade_every);
+        while self.fade_loss > 0.0 && nanos(at) < duration_ns {
+            fades.push((nanos(at), self.fade_loss));
+            at += self.fade_length;
+            fades.push((nanos(at), 0.0));
+            at += random.exponential(self.fade_every);
+        }
+        let before = outages.iter().filter(|_| self.handover_loss > 0.0);
+        let before = before.flat_map(|(start, _)| {
+            [(start.saturating_sub(BEFORE_HAND_OVER), self.handover_loss), (*start, 0.0)]
+        });
+        [fades, before.collect()]
     }
 
     fn subflow(&self, index: usize, duration_ns: u64, seed: u64) -> Profile {
@@ -156,7 +200,8 @@ impl MacoSatellites {
             positions.push(Position { at, metres: [0.0, along, self.altitude] });
         }
         let carries = gaps(&outages);
-        let real = layered(&real.finish(), &[], &carries);
+        let [fades, before] = self.losses(index, &outages, duration_ns, seed);
+        let real = layered(&layered(&real.finish(), &fades, &[]), &before, &carries);
         let mean = layered(&mean.finish(), &[], &carries);
         Profile {
             name: format!("subflow-{index}"),

@@ -67,6 +67,30 @@ fn maco_hands_over_every_15_s_and_shares_every_30_s() {
 }
 
 #[test]
+fn maco_loses_in_fades_and_before_handovers_without_forecasting_it() {
+    let scene = MacoSatellites {
+        loss: 0.0,
+        fade_loss: 0.05,
+        handover_loss: 0.005,
+        load: (1.0, 1.0),
+        ..MacoSatellites::default()
+    };
+    let links = scene.profiles(3_000 * SECOND, 3).expect("possible");
+    for link in &links {
+        let mean = |samples: &[Sample]| time_mean(samples, 0, 3_000 * SECOND, |sample| sample.loss);
+        // 20 ms of 2.02 s, and a second of 30.
+        let expected = 0.05 * 0.02 / 2.02 + 0.005 / 30.0;
+        assert!((mean(&link.up) / expected - 1.0).abs() < 0.1, "{} of {expected}", mean(&link.up));
+        assert_eq!(mean(&link.forecast.up), 0.0);
+        let first = starts(link)[0];
+        let second =
+            |from: u64| time_mean(&link.up, from * SECOND, (from + 1) * SECOND, |sample| sample.loss);
+        assert!(second(first - 1) >= 0.004, "{}", second(first - 1));
+    }
+    assert_ne!(links[0].up, links[1].up);
+}
+
+#[test]
 fn maco_hides_the_load_unless_told_otherwise() {
     let hidden = MacoSatellites { scale_to: Some(40e6), ..MacoSatellites::default() };
     let known = MacoSatellites { load_known: true, ..hidden.clone() };

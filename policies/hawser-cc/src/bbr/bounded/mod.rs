@@ -213,6 +213,7 @@ impl Model for Bounded {
         if let Some(plus) = &mut self.plus {
             let advance = plus.on_sample(common, sample);
             if advance {
+                plus.on_aged(self.bandwidth.max());
                 self.bandwidth.advance();
             }
         }
@@ -227,6 +228,9 @@ impl Model for Bounded {
         }
         if enters_recovery {
             self.undo = Some(Undo { bounds: self.bounds, phase: None });
+        }
+        if let Some(plus) = &mut self.plus {
+            plus.on_loss(loss);
         }
         self.signals.on_loss(common.delivered);
         self.signals.loss_events = self.signals.loss_events.saturating_add(1);

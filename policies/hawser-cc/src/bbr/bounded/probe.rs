@@ -4,7 +4,7 @@ use hawser_policy::{Loss, Time};
 
 use super::super::common::{Common, Sample};
 use super::super::phase::Phase;
-use super::super::plus::{AfterTry, AfterUp, CruiseEnd};
+use super::super::plus::{AfterTry, AfterUp, CruiseEnd, Plus};
 use super::{Bounded, Version};
 
 /// What acknowledgements tell about a probe (draft-ietf-ccwg-bbr, BBR.ack_phase).
@@ -102,7 +102,10 @@ impl Bounded {
         match common.phase() {
             Phase::Cruise | Phase::Down | Phase::DownSlight => self.update_between(common, sample),
             Phase::Refill if round => match self.plus.as_mut().filter(|plus| plus.is_own_mode()) {
-                Some(_) => self.next_round_phase(common, sample.now, Phase::Try1),
+                Some(plus) => {
+                    plus.start_try(sample.now);
+                    self.next_round_phase(common, sample.now, Phase::Try1);
+                }
                 None => self.start_up(common, sample),
             },
             Phase::Try1 if round => {
@@ -129,8 +132,8 @@ impl Bounded {
         let in_cruise = common.phase() == Phase::Cruise;
         let own_mode = self.plus.as_ref().is_some_and(|plus| plus.is_own_mode());
         if own_mode {
-            if let Some(plus) = self.plus.as_mut().filter(|_| in_cruise && sample.round_start) {
-                plus.on_cruise_round();
+            if let Some(plus) = self.plus.as_mut().filter(|_| sample.round_start) {
+                plus.on_waiting_round(in_cruise);
             }
             let waited =
                 self.plus.as_ref().is_some_and(|plus| plus.has_waited()) || self.reno_would_probe(common);
@@ -262,7 +265,7 @@ impl Bounded {
         self.probe.rounds_since = common.random.below(2);
         self.probe.wait = self.rules.wait[0] + self.rules.wait[1] * common.random.fraction();
         if let Some(plus) = &mut self.plus {
-            plus.pick_wait(&mut common.random);
+            plus.start_wait(common);
         }
         self.probe.cycle_since = now;
         self.stop_probing(common);
@@ -281,7 +284,7 @@ impl Bounded {
             self.bounds.inflight_lo = self.bounds.inflight_lo.min(self.bounds.inflight_hi);
         }
         if let Some(plus) = &mut self.plus {
-            plus.start_cruise(common);
+            plus.start_cruise();
         }
         common.phases.enter(Phase::Cruise, now);
     }
@@ -300,7 +303,8 @@ impl Bounded {
         let ends = self.plus.as_mut().map(|plus| plus.end_cruise(common));
         let restarts = ends == Some(CruiseEnd::Restart);
         if restarts {
-            // Bandwidth, RTprop and inflight_hi are kept.
+            // Bandwidth, RTprop and inflight_hi are kept: the bandwidth from before the other flow's queue aged it.
+            self.bandwidth.update(self.plus.as_ref().map_or(0.0, Plus::unaged));
             common.full_pipe.reached = false;
             common.full_pipe.restart(0.0);
             self.bounds.reset_lower();
@@ -323,7 +327,7 @@ impl Bounded {
             common.full_pipe.restart(sample.rate.unwrap_or(0.0));
         }
         if let Some(plus) = &mut self.plus {
-            plus.start_up(common);
+            plus.start_up(common, sample.now);
         }
         self.next_round_phase(common, sample.now, Phase::Up);
         self.steepen(common);

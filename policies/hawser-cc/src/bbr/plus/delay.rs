@@ -12,10 +12,10 @@ use super::PlusParameters;
 /// What stands for the round-trip time of a round when it is compared with the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DelayStat {
-    /// Moving average within the round: sees a queue that grows during it.
-    RoundEwma,
     /// Least sample of the packets that left in the second half of the trial: sees the queue of the first half.
     TailMin,
+    /// Moving average within the round: sees a queue that grows during it.
+    RoundEwma,
     /// Least sample of the round, as printed: the first packet of a trial meets no queue, so it hardly ever sees one.
     RoundMin,
 }
@@ -27,6 +27,48 @@ const EWMA_GAIN: f64 = 1.0 / 8.0;
 /// The mean deviation starts at half of the first sample (RFC 9002 section 5.3), and that decays by a quarter with each further
 /// one: after so many it is a hundredth.
 const DEVIATION_WARM_UP: u32 = 16;
+/// Gains of the smoothed round-trip time and of its mean deviation (RFC 9002 section 5.3).
+const SMOOTHED_GAIN: f64 = 1.0 / 8.0;
+const DEVIATION_GAIN: f64 = 1.0 / 4.0;
+/// What is left of it for a sample that fell by more than the deviation.
+const FALLING_SHARE: f64 = 1.0 / 8.0;
+
+/// Which mean deviation stands for the jitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeviationRule {
+    /// As Linux' `tcp_rtt_estimator`: round-trip times that fall raise it by an eighth of what those raise it that rise. After a stall
+    /// they fall.
+    Linux,
+    /// RFC 9002 section 5.3: both alike.
+    Rfc9002,
+}
+
+/// Smoothed round-trip time and mean deviation, seconds.
+#[derive(Clone, Copy, Debug)]
+struct Deviation {
+    rule: DeviationRule,
+    smoothed: Option<f64>,
+    mean: f64,
+}
+
+impl Deviation {
+    fn new(rule: DeviationRule) -> Deviation {
+        Deviation { rule, smoothed: None, mean: 0.0 }
+    }
+
+    fn on_sample(&mut self, rtt: f64) -> f64 {
+        let Some(smoothed) = self.smoothed else {
+            (self.smoothed, self.mean) = (Some(rtt), rtt / 2.0);
+            return self.mean;
+        };
+        let error = rtt - smoothed;
+        let rise = error.abs() - self.mean;
+        let is_damped = self.rule == DeviationRule::Linux && error < 0.0 && rise > 0.0;
+        self.mean += rise * DEVIATION_GAIN * if is_damped { FALLING_SHARE } else { 1.0 };
+        self.smoothed = Some(smoothed + SMOOTHED_GAIN * error);
+        self.mean
+    }
+}
 
 /// One round.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,6 +122,7 @@ pub(super) struct Delay {
     short_probe: bool,
     /// Least of each of the last rounds, the present one not among them.
     recent: RoundWindow,
+    deviation: Deviation,
     jitter: RoundWindow,
     samples: u32,
     long_term: LongTermMin,
@@ -96,6 +139,7 @@ impl Delay {
             tail_min: None,
             short_probe: false,
             recent: RoundWindow::new(parameters.reference_rounds),
+            deviation: Deviation::new(parameters.deviation),
             jitter: RoundWindow::new(parameters.jitter_rounds),
             samples: 0,
             long_term: LongTermMin::default(),
@@ -115,8 +159,9 @@ impl Delay {
         let Some(rtt) = sample.rtt else { return };
         self.current.on_sample(rtt);
         self.samples = self.samples.saturating_add(1);
+        let deviation = self.deviation.on_sample(sample.whole_rtt.unwrap_or(rtt));
         if self.samples > DEVIATION_WARM_UP {
-            self.jitter.raise(sample.rtt_variance);
+            self.jitter.raise(deviation);
         }
         self.long_term.on_sample(rtt, sample.now, round);
         if phase == Phase::Cruise {

@@ -6,11 +6,12 @@
 //! queue is seen empty again (Algorithm 2). Jitter is added to the window, since RTprop is no mean (Algorithm 3).
 
 mod delay;
+mod losses;
 mod parameters;
 
-use hawser_policy::Time;
+use hawser_policy::{Loss, Time};
 
-pub(crate) use delay::DelayStat;
+pub(crate) use delay::{DelayStat, DeviationRule};
 use parameters::Reference;
 pub(crate) use parameters::{PlusParameters, describe};
 
@@ -18,13 +19,15 @@ use super::PlusState;
 use super::common::{Common, Sample};
 use super::phase::Phase;
 use delay::Delay;
-use hawser_learn::Random;
+use losses::Losses;
 
 #[cfg(test)]
 mod tests;
 
-/// A path that carries this share of the pacing rate carries all of it.
-const AS_PACED: f64 = 0.98;
+/// Refill, Try1 and Try2: with the wait before them they are the interval from one trial to the next.
+const TRIAL_ROUNDS: u64 = 3;
+/// A Cruise is judged (Algorithm 2), so each has a round at least.
+const LEAST_CRUISE: u64 = 1;
 
 /// Who decides when to probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +66,11 @@ pub(crate) struct Plus {
     parameters: PlusParameters,
     mode: Mode,
     delay: Delay,
-    /// Rounds of Cruise until the next probe, and how many have passed.
+    losses: Losses,
+    /// Rounds from the beginning of a trial to that of the next.
     wait_rounds: u64,
+    /// How many have passed since the last one was over, and how many of this Cruise.
+    waited_rounds: u64,
     cruise_rounds: u64,
     /// Least round-trip time of the round in which Up began.
     before_probe: Option<f64>,
@@ -76,6 +82,8 @@ pub(crate) struct Plus {
     /// Cruises in a row with a filled queue, and with an empty one.
     filled: u64,
     empty: u64,
+    /// The largest bandwidth, bytes per second, that aged since a Cruise had an empty queue.
+    unaged: f64,
     /// Rounds since the bandwidth filter moved on or was confirmed.
     rounds_unconfirmed: u64,
     /// How many tries there were, and how many led to a probe.
@@ -89,7 +97,9 @@ impl Plus {
             parameters,
             mode: Mode::Own,
             delay: Delay::new(&parameters),
+            losses: Losses::default(),
             wait_rounds: parameters.wait_rounds,
+            waited_rounds: 0,
             cruise_rounds: 0,
             before_probe: None,
             up_round: 0,
@@ -97,6 +107,7 @@ impl Plus {
             round_sent_at: Time::ZERO,
             filled: 0,
             empty: 0,
+            unaged: 0.0,
             rounds_unconfirmed: 0,
             tries: 0,
             probes: 0,
@@ -122,28 +133,46 @@ impl Plus {
         self.mode == Mode::Own
     }
 
-    pub(crate) fn pick_wait(&mut self, random: &mut Random) {
-        let extra =
-            if self.parameters.wait_random == 0 { 0 } else { random.below(self.parameters.wait_random) };
+    /// A trial or probe is over, or ProbeRTT.
+    pub(crate) fn start_wait(&mut self, common: &mut Common) {
+        let extra = match self.parameters.wait_random {
+            0 => 0,
+            values => common.random.below(values),
+        };
         self.wait_rounds = self.parameters.wait_rounds + extra;
-    }
-
-    pub(crate) fn start_cruise(&mut self, common: &Common) {
         // Where the wait is longer than the time between two ProbeRTT, its rounds are counted across these: otherwise nothing
         // would ever be probed.
         let rtt = self.delay.current_min().or(common.min_rtt.get()).unwrap_or(0.0);
-        if rtt * self.wait_rounds as f64 <= common.min_rtt.interval().as_secs_f64() {
-            self.cruise_rounds = 0;
+        let outlasts = rtt * self.wait_rounds as f64 > common.min_rtt.interval().as_secs_f64();
+        if !outlasts || common.phase() != Phase::ProbeRtt {
+            self.waited_rounds = 0;
         }
-        self.delay.start_cruise();
     }
 
-    pub(crate) fn on_cruise_round(&mut self) {
-        self.cruise_rounds += 1;
+    pub(crate) fn start_cruise(&mut self) {
+        self.cruise_rounds = 0;
+        self.delay.start_cruise();
+        self.losses.start_cruise();
+    }
+
+    /// A round of Cruise or of the two Downs is over.
+    pub(crate) fn on_waiting_round(&mut self, in_cruise: bool) {
+        self.waited_rounds += 1;
+        self.cruise_rounds += u64::from(in_cruise);
     }
 
     pub(crate) fn has_waited(&self) -> bool {
-        self.cruise_rounds >= self.wait_rounds
+        self.waited_rounds + TRIAL_ROUNDS >= self.wait_rounds && self.cruise_rounds >= LEAST_CRUISE
+    }
+
+    /// Losses of a detection: of a trial or probe, or not.
+    pub(crate) fn on_loss(&mut self, loss: &Loss) {
+        self.losses.on_loss(loss);
+    }
+
+    /// Try1 begins.
+    pub(crate) fn start_try(&mut self, now: Time) {
+        self.losses.start_trial(now);
     }
 
     /// Try1 ends; it began at `from`.
@@ -154,8 +183,10 @@ impl Plus {
     /// Try2 ends: did the trial build a queue?
     pub(crate) fn after_try(&mut self) -> AfterTry {
         self.tries += 1;
-        // Not when the wait ends: a trial that ProbeRTT cuts short on a long path follows at once.
-        self.cruise_rounds = 0;
+        // A full buffer may be a shorter queue than the tolerance: then only losses show it.
+        if self.losses.show_no_room(self.parameters.try_loss) {
+            return AfterTry::GoDown;
+        }
         let (before, during) = self.delay.of_try();
         if during.zip(before).is_some_and(|(during, before)| during > self.tolerated(before)) {
             return AfterTry::GoDown;
@@ -165,7 +196,8 @@ impl Plus {
     }
 
     /// Up begins, the first time after a trial or once more.
-    pub(crate) fn start_up(&mut self, common: &Common) {
+    pub(crate) fn start_up(&mut self, common: &Common, now: Time) {
+        self.losses.start_trial(now);
         self.before_probe = self.delay.current_min();
         self.up_round = common.rounds.count;
     }
@@ -178,6 +210,9 @@ impl Plus {
 
     /// PostUp ends: was there room for more?
     pub(crate) fn after_up(&mut self) -> AfterUp {
+        if self.losses.show_no_room(self.parameters.try_loss) {
+            return AfterUp::GoDown;
+        }
         let during = self.delay.of_probe();
         match during.zip(self.before_probe) {
             Some((during, before)) if during <= self.tolerated(before) => AfterUp::Again,
@@ -196,6 +231,18 @@ impl Plus {
         self.rounds_unconfirmed = 0;
     }
 
+    /// A bandwidth of so many bytes per second ages.
+    pub(crate) fn on_aged(&mut self, bandwidth: f64) {
+        if self.parameters.restarts_unaged {
+            self.unaged = self.unaged.max(bandwidth);
+        }
+    }
+
+    /// What the bandwidth was before it aged for a queue that was another's; zero if none did.
+    pub(crate) fn unaged(&self) -> f64 {
+        self.unaged
+    }
+
     /// Algorithm 2, at the end of each Cruise.
     pub(crate) fn end_cruise(&mut self, common: &Common) -> CruiseEnd {
         let p = &self.parameters;
@@ -205,6 +252,9 @@ impl Plus {
         };
         if !p.dual_mode {
             return CruiseEnd::Refill;
+        }
+        if cruise <= p.lambda1 * propagation {
+            self.unaged = 0.0;
         }
         match self.mode {
             Mode::Own => {
@@ -239,6 +289,7 @@ impl Plus {
             }
             (self.round_rate, self.round_sent_at) = (0.0, sample.sent_at);
         }
+        self.losses.on_sample(sample, common.phase());
         self.round_rate = self.round_rate.max(sample.rate.unwrap_or(0.0));
         self.delay.on_sample(sample, common.phase(), common.rounds.count);
         advance
@@ -260,11 +311,13 @@ impl Plus {
     }
 
     /// Whether the round that ends brought what Down let out: then its rate is no news of the path, as that of an application that
-    /// sends little. Where jitter lets each second round be a slow one, the bandwidth would fall by a quarter with each otherwise.
+    /// sends little. Where jitter lets each second round be a slow one, the bandwidth would fall by a quarter with each otherwise. The
+    /// fastest sample of a round is as fast as it was paced unless the path carries less, if only a hundredth less: then a Down cannot drain
+    /// the queue, and does not end before the bandwidth ages.
     fn is_held_down(&self, common: &Common) -> bool {
         let down = matches!(common.phase(), Phase::Down | Phase::DownSlight);
         let paced = common.pacing.unwrap_or(f64::INFINITY);
-        down && self.round_sent_at >= common.phases.since() && self.round_rate >= AS_PACED * paced
+        down && self.round_sent_at >= common.phases.since() && self.round_rate >= paced
     }
 
     /// Algorithm 3: seconds of jitter that the window has to cover on top of RTprop.

@@ -161,10 +161,31 @@ fn a_hand_over_makes_the_rate_be_learned_again() {
     for number in 1..100 {
         bandwidth.on_ack(&rated(number, 4e6, LimitedBy::Nothing), 1_000.0);
     }
-    bandwidth.on_hand_over();
+    bandwidth.on_hand_over(false);
     bandwidth.delay.on_sample(Time::from_secs(12), 0.08);
     bandwidth.delay.on_sample(Time::from_secs(12), 0.15);
     bandwidth.on_ack(&rated(101, 2e6, LimitedBy::Nothing), 1_000.0);
     let learned = bandwidth.measured().unwrap();
     assert!(learned < 2.5e6, "{learned}");
+}
+
+/// Algorithm 3, line 6: the load that other users put on the old satellite is no part of the new one's product.
+#[test]
+fn a_hand_over_takes_the_capacity_of_the_new_satellite() {
+    for (takes_capacity, expected) in [(true, 5e6), (false, 1e6)] {
+        let mut bandwidth = Bandwidth::new(&Settings { takes_capacity, ..settings() });
+        bandwidth.set_link(Some(link()));
+        settled(&mut bandwidth);
+        bandwidth.delay.on_sample(Time::from_secs(2), 0.15);
+        for number in 1..100 {
+            bandwidth.on_ack(&rated(number, 1e6, LimitedBy::Nothing), 1_000.0);
+        }
+        assert_close(bandwidth.rate(1), 1e6);
+        bandwidth.set_link(Some(link()));
+        bandwidth.on_hand_over(true);
+        assert_close(bandwidth.rate(1), expected);
+        // A forecast of far more than the old one carried is not believed either.
+        bandwidth.set_link(Some(LinkForecast { capacity: 1e15, ..link() }));
+        assert_close(bandwidth.access(1), 1e7);
+    }
 }
