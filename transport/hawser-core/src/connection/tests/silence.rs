@@ -17,6 +17,10 @@ fn state(pair: &mut Pair, id: PathId) -> Option<PathState> {
     pair.client().paths().iter().find(|path| path.id == id).map(|path| path.state)
 }
 
+fn state_at_server(pair: &mut Pair, id: PathId) -> Option<PathState> {
+    pair.server().paths().iter().find(|path| path.id == id).map(|path| path.state)
+}
+
 /// A silent path is abandoned for another one only.
 #[test]
 fn the_last_path_is_probed_however_long_it_is_silent() {
@@ -57,16 +61,14 @@ fn a_path_over_which_the_peer_sends_is_not_given_up_for_want_of_an_answer() {
     assert_eq!(state(&mut pair, second), Some(PathState::Active), "the server answered");
     let now = pair.now;
     pair.client().set_path_status(now, PathId::ZERO, PathStatus::Backup).unwrap();
-    let of_server =
-        |pair: &mut Pair| pair.server().paths().iter().find(|path| path.id == second).map(|path| path.state);
     while pair.now < Time::from_millis(7_500) {
         pair.write(Side::Client, 20_000);
         pair.run(Duration::from_millis(200));
-        assert_eq!(of_server(&mut pair), Some(PathState::Validating), "at {:?}", pair.now);
+        assert_eq!(state_at_server(&mut pair, second), Some(PathState::Validating), "at {:?}", pair.now);
     }
     pair.write(Side::Client, 20_000);
     pair.run(Duration::from_secs(4));
-    assert_eq!(of_server(&mut pair), Some(PathState::Active));
+    assert_eq!(state_at_server(&mut pair, second), Some(PathState::Active));
 }
 
 /// The client's end of the second path, which both prefer, has fallen silent with `length` bytes under way.
@@ -133,8 +135,6 @@ fn probes_of_a_link_that_is_back_are_not_acknowledged_on_the_one_that_is_gone() 
     let now = pair.now;
     pair.client().set_path_status(now, PathId::ZERO, PathStatus::Backup).unwrap();
     pair.run(Duration::from_millis(200));
-    let of_server =
-        |pair: &mut Pair| pair.server().paths().iter().find(|path| path.id == second).map(|path| path.state);
     let download = |pair: &mut Pair, steps: u32| {
         for _ in 0..steps {
             pair.write(Side::Server, 3_000);
@@ -147,10 +147,10 @@ fn probes_of_a_link_that_is_back_are_not_acknowledged_on_the_one_that_is_gone() 
     for turn in 0..4 {
         pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(1));
         download(&mut pair, 10);
-        assert_eq!(of_server(&mut pair), Some(PathState::Suspect), "turn {turn}");
+        assert_eq!(state_at_server(&mut pair, second), Some(PathState::Suspect), "turn {turn}");
         pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(0));
         download(&mut pair, 6);
-        assert_eq!(of_server(&mut pair), Some(PathState::Active), "turn {turn}");
+        assert_eq!(state_at_server(&mut pair, second), Some(PathState::Active), "turn {turn}");
         download(&mut pair, 4);
     }
 }
@@ -169,16 +169,14 @@ fn a_probe_is_answered_on_its_path_although_the_other_one_fell_silent_only_just_
         pair.write(Side::Server, 3_000);
         pair.run(Duration::from_millis(50));
     }
-    let of_server =
-        |pair: &mut Pair| pair.server().paths().iter().find(|path| path.id == second).map(|path| path.state);
-    assert_eq!(of_server(&mut pair), Some(PathState::Suspect));
+    assert_eq!(state_at_server(&mut pair, second), Some(PathState::Suspect));
     pair.write(Side::Server, 3_000);
     pair.run(DELAY);
     pair.lose = |sent| [sent.tuple.local, sent.tuple.remote].contains(&client_address(0));
     pair.run(Duration::from_millis(20));
     pair.server().paths.get_mut(second).unwrap().probes = 1;
     pair.run(2 * DELAY);
-    assert_eq!(of_server(&mut pair), Some(PathState::Active));
+    assert_eq!(state_at_server(&mut pair, second), Some(PathState::Active));
 }
 
 /// Whether a link is back is waited for; data that it carries may be acknowledged later.
