@@ -186,8 +186,8 @@ def beside_a_download(what):
     return result
 
 
-def classes(bits, count, gap=0.005):
-    """The service and congestion bits of so many answers to packets that have these, and how many there were of each."""
+def classes(bits, count, at_once=1, gap=0.005):
+    """The service and congestion bits of the answers to so many packets that have these, and how many there were of each."""
     came = {}
     with udp() as sock:
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, bits)
@@ -197,13 +197,15 @@ def classes(bits, count, gap=0.005):
         end = None
         while count or time.monotonic() < end:
             if count:
-                sock.send(bytes(1000))
-                count -= 1
+                for _ in range(min(at_once, count)):
+                    sock.send(bytes(1000))
+                count -= min(at_once, count)
                 end = time.monotonic() + 1
             try:
-                _, control, _, _ = sock.recvmsg(2000, 100)
-                value = next(value[0] for _, kind, value in control if kind == socket.IP_TOS)
-                came[value] = came.get(value, 0) + 1
+                for _ in range(at_once):
+                    _, control, _, _ = sock.recvmsg(2000, 100)
+                    value = next(value[0] for _, kind, value in control if kind == socket.IP_TOS)
+                    came[value] = came.get(value, 0) + 1
             except TimeoutError:
                 pass
     return came
