@@ -37,7 +37,7 @@ pub use parity::{LeapShare, leap_parity};
 /// of a frame over the paths in proportion, and adds as many repair symbols across all paths as the layer needs to be decoded
 /// in time with the wanted probability. Losses do not slow it down.
 ///
-/// The dissertation gives no algorithm; `docs/qc-mab.md` says what is Hawser's.
+/// The dissertation gives no algorithm; `docs/qc-mab-causes.md` says what is Hawser's.
 #[derive(Clone)]
 pub struct Leap {
     parameters: LeapParameters,
