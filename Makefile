@@ -185,7 +185,7 @@ train: prelearn-4d-map prelearn-dqn train-ride train-sscc ## everything that is 
 train-ride: setup ## the agents of RIDE's list from nothing (docs/ride.md; an hour on two cores; RIDE_JOBS)
 	scripts/train-ride
 
-train-sscc: setup ## the models of SSCC from nothing: simulate, train, export (docs/sscc.md); SSCC_ENVIRONMENTS=200
+train-sscc: setup ## the models of SSCC from nothing: simulate, train, export (docs/sscc-training.md); SSCC_ENVIRONMENTS=200
 	$(CARGO) build --locked --release -p hawser-cli
 	scripts/train-sscc "$${CARGO_TARGET_DIR:-target}/release/hawser"
 

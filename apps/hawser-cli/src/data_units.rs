@@ -21,7 +21,7 @@ use hawser_command::units::count;
 const EXAMPLES: &str = "\
 Runs each of the six controllers in each random environment (two independent paths with background), and once one that chance \
 chooses again and again, and writes Data Units with what followed them, a Parquet table for each run. Runs that are there are kept: the same command again goes on where \
-it was interrupted. python/sscc/train.py makes models of the folder; `make train-sscc` does all of it (docs/sscc.md).
+it was interrupted. python/sscc/train.py makes models of the folder; `make train-sscc` does all of it (docs/sscc-training.md).
 
 Examples:
   hawser lab units units/ --environments 200
