@@ -1,4 +1,4 @@
-//! What the list of X-Fi and X-Perf (`lab/reproductions/xfi.toml`; `docs/measure.md`) computes and watches: the generator of encounters,
+//! What the list of X-Fi and X-Perf (`lab/reproductions/xfi.toml`; `docs/xfi.md`) computes and watches: the generator of encounters,
 //! attachment, the tool; sessions over the generator's links on the real transport, and WiFi that comes and goes next to a cellular
 //! link, in the simulator and on real sockets.
 
