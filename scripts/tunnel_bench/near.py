@@ -4,6 +4,7 @@ KIND is tcp or mptcp. Rows: down-N and up-N, so many connections, with pings nex
 a byte while the scenario silences a link; unread: what 64 downloads that nobody reads leave to another."""
 
 import json
+import os
 import socket
 import struct
 import sys
@@ -269,6 +270,8 @@ def unread():
     [connection.close() for connection in held]
 
 
+# The same moment of what is recorded, however long it took to come here.
+time.sleep(max(0.0, float(os.environ.get("BEGIN", "0")) - time.time()))
 for name in sys.argv[4:]:
     match name:
         case "idle":
