@@ -189,11 +189,11 @@ train-sscc: setup ## the models of SSCC from nothing: simulate, train, export (d
 	$(CARGO) build --locked --release -p hawser-cli
 	scripts/train-sscc "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
-prelearn-4d-map: setup ## the model that the policy 4d-map starts with, from nothing (docs/4d-map.md)
+prelearn-4d-map: setup ## the model that the policy 4d-map starts with, from nothing (docs/4d-map-learning.md)
 	$(CARGO) build --locked --release -p hawser-cli
 	"$${CARGO_TARGET_DIR:-target}/release/hawser" lab prelearn policies/hawser-sched/models
 
-prelearn-dqn: setup ## the network of the scheduler dqn, from nothing (docs/4d-map.md)
+prelearn-dqn: setup ## the network of the scheduler dqn, from nothing (docs/dqn.md)
 	$(CARGO) build --locked --release -p hawser-cli
 	"$${CARGO_TARGET_DIR:-target}/release/hawser" lab prelearn --dqn policies/hawser-sched/models
 

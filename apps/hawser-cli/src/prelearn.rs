@@ -28,7 +28,7 @@ const EXAMPLES: &str = "\
 Runs traces of live video over random links, in which LinUCB decides about frames and goes on learning from one to the next, and \
 writes two files: 4d-map.model, what it learned of them, and 4d-map.json: seeds, hashes, and what each mechanism brought. With \
 --chance decisions are random and LinUCB only looks on. With --dqn a network chooses paths instead, and \
-learns: dqn.model and dqn.json are those of the scheduler dqn. Same arguments, same bytes (docs/4d-map.md).
+learns: dqn.model and dqn.json are those of the scheduler dqn. Same arguments, same bytes (docs/4d-map-learning.md, docs/dqn.md).
 
 Examples:
   hawser lab prelearn models/

@@ -1,4 +1,4 @@
-//! What the list of 4D-MAP (`lab/reproductions/4d-map.toml`) computes and watches, and how its models are learnt (`docs/4d-map.md`).
+//! What the list of 4D-MAP (`lab/reproductions/4d-map.toml`) computes and watches, and how its models are learnt (`docs/4d-map-learning.md`).
 
 mod computations;
 pub mod prelearning;
