@@ -1,6 +1,6 @@
 """near.py FAR KIND SECONDS ROW...: what a host sees of its links; a JSON line {"row", "value", ...} for each row.
 
-KIND is tcp or mptcp. Rows: down-N and up-N, so many connections, with pings next to N = 4; call; page; silent-down and silent-up: the longest stretch without
+KIND is tcp or mptcp. Rows: down-N and up-N, so many connections, with pings next to N = 4; call; page; pages; silent-down and silent-up: the longest stretch without
 a byte while the scenario silences a link; unread: what 64 downloads that nobody reads leave to another."""
 
 import json
@@ -170,8 +170,20 @@ def beside_a_download(row):
     flows.stop()
 
 
+def pages():
+    """Five in a row: over links that were measured by the first."""
+    begun = time.monotonic()
+    for _ in range(5):
+        load_page()
+    say("five pages in a row", time.monotonic() - begun, unit="s")
+
+
 def page():
-    """Objects over six connections, as browsers do it."""
+    say("page", load_page(), unit="s")
+
+
+def load_page():
+    """Objects over six connections, as browsers do it. Returns the seconds that it took."""
     begun, left, lock = time.monotonic(), [OBJECTS], threading.Lock()
 
     def fetch():
@@ -189,7 +201,7 @@ def page():
     threads = [threading.Thread(target=fetch) for _ in range(6)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
-    say("page", time.monotonic() - begun, unit="s")
+    return time.monotonic() - begun
 
 
 def silent_up():
@@ -282,6 +294,8 @@ for name in sys.argv[4:]:
             beside_a_download("call beside a download" + (", a link dies" if name == "call-dying" else ""))
         case "page":
             page()
+        case "pages":
+            pages()
         case "silent-down":
             silent_down()
         case "silent-up":
