@@ -1,11 +1,12 @@
 //! Runs random courses and keeps account of them.
 //!
 //! ```text
-//! cargo run --release -p hawser-sim --example soak -- [--first SEED] [--count N] [--ledger FILE] [--commit NAME]
+//! cargo run --release -p hawser-sim --example soak -- [--first SEED] [--count N] [--ledger FILE] [--commit NAME] [--watch]
 //! ```
 //!
-//! `--commit` is what the ledger calls the code that ran. Without `--first` it goes on behind the last seed of the ledger, so that courses accumulate from run to run. Ends with 1 if
-//! any course failed; each failure is a line, and `--first SEED --count 1` repeats it.
+//! `--commit` is what the ledger calls the code that ran. `--watch` prints the links of each course, what happens, and how the paths are every
+//! 0.1 s. Without `--first` it goes on behind the last seed of the ledger, so that courses accumulate from run to run. Ends with 1 if any course
+//! failed; each failure is a line, and `--first SEED --count 1` repeats it.
 
 #![allow(clippy::disallowed_methods)] // Measuring time and memory is what it is for.
 
@@ -28,17 +29,22 @@ struct Arguments {
     count: u64,
     ledger: Option<PathBuf>,
     commit: String,
+    watch: bool,
 }
 
 fn usage(what: &str) -> ! {
-    eprintln!("soak: {what}; expected [--first SEED] [--count N] [--ledger FILE] [--commit NAME]");
+    eprintln!("soak: {what}; expected [--first SEED] [--count N] [--ledger FILE] [--commit NAME] [--watch]");
     exit(2);
 }
 
 fn arguments() -> Arguments {
-    let mut parsed = Arguments { first: None, count: 100, ledger: None, commit: String::new() };
+    let mut parsed = Arguments { first: None, count: 100, ledger: None, commit: String::new(), watch: false };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
+        if name == "--watch" {
+            parsed.watch = true;
+            continue;
+        }
         let value = arguments.next().unwrap_or_else(|| usage(&format!("{name} without a value")));
         let number = || value.parse().unwrap_or_else(|_| usage(&format!("{value} is no number")));
         match name.as_str() {
@@ -69,7 +75,7 @@ fn resident() -> u64 {
 }
 
 fn main() -> ExitCode {
-    let Arguments { first, count, ledger, commit } = arguments();
+    let Arguments { first, count, ledger, commit, watch } = arguments();
     let text = ledger.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
     let first = first.unwrap_or_else(|| next_seed(&text));
     let mut registry = Registry::new();
@@ -80,7 +86,10 @@ fn main() -> ExitCode {
     let (mut total, mut failures, mut settled) = (Account::default(), 0_u64, None);
     for seed in first..first + count {
         let course = Course::of(seed, &registry);
-        match catch_unwind(AssertUnwindSafe(|| course.run(&registry))) {
+        match catch_unwind(AssertUnwindSafe(|| match watch {
+            true => course.watch(&registry, &mut |line| println!("{line}")),
+            false => course.run(&registry),
+        })) {
             Ok(Ok(account)) => {
                 total.time += account.time;
                 total.packets += account.packets;

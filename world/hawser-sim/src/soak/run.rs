@@ -68,6 +68,8 @@ struct Run<'a> {
     up: Vec<bool>,
     coverage: Coverage,
     ports: u16,
+    /// Told what happens, and how the paths are at every step.
+    watch: Option<&'a mut dyn FnMut(String)>,
 }
 
 impl Course {
@@ -79,7 +81,26 @@ impl Course {
     /// # Panics
     /// If its policies are not in the registry.
     pub fn run(&self, registry: &Registry) -> Result<Account, Failure> {
+        self.go(Run::new(self, registry))
+    }
+
+    /// Runs it, and tells the links, what happens and how the paths are, in lines.
+    ///
+    /// # Errors
+    /// What was not in order.
+    ///
+    /// # Panics
+    /// If its policies are not in the registry.
+    pub fn watch(&self, registry: &Registry, watch: &mut dyn FnMut(String)) -> Result<Account, Failure> {
+        for (link, [up, down]) in self.links.iter().enumerate() {
+            watch(format!("link {link}: up {up:?}, down {down:?}"));
+        }
         let mut run = Run::new(self, registry);
+        run.watch = Some(watch);
+        self.go(run)
+    }
+
+    fn go(&self, mut run: Run<'_>) -> Result<Account, Failure> {
         for (at, happening) in &self.happenings {
             run.run_to(*at);
             run.happen(*happening);
@@ -110,7 +131,7 @@ impl<'a> Run<'a> {
             |(n, [up, down]): (usize, &[_; 2])| network.add_link(client_address(n as u8).ip(), up, down);
         let links = course.links.iter().enumerate().map(add).collect();
         let (up, coverage) = (vec![true; course.links.len()], Coverage::new(course.links.len()));
-        Run { course, network, links, up, coverage, ports: 0 }
+        Run { course, network, links, up, coverage, ports: 0, watch: None }
     }
 
     /// Goes on to a moment, and looks at every step whether something arrives.
@@ -126,7 +147,22 @@ impl<'a> Run<'a> {
             let download = &self.network.client.application;
             let is_over = download.finished_at.is_some() || download.closed.is_some();
             self.coverage.note(now, download.received, |link| !is_over && self.up[link] && has_path(link));
+            self.tell(now);
         }
+    }
+
+    /// Tells how the paths are.
+    fn tell(&mut self, now: Time) {
+        let Some(watch) = &mut self.watch else { return };
+        let received = self.network.client.application.received;
+        let mut line = format!("{now:?}: {received} bytes, up {:?}", self.up);
+        let Network { client, server, .. } = &mut self.network;
+        for (name, connection) in
+            [("client", client.first_connection()), ("server", server.first_connection())]
+        {
+            line += &format!("; {name}{}", connection.map_or_else(String::new, |it| described(it)));
+        }
+        watch(line);
     }
 
     /// While a link was up something arrived.
@@ -137,6 +173,9 @@ impl<'a> Run<'a> {
 
     fn happen(&mut self, happening: Happening) {
         let now = self.network.now();
+        if let Some(watch) = &mut self.watch {
+            watch(format!("{now:?}: {happening:?}"));
+        }
         let tuple = |link: usize| FourTuple { local: client_address(link as u8), remote: SERVER };
         let is_known = self.is_known_to_server();
         let connection = self.network.client.first_connection();
@@ -244,23 +283,39 @@ impl<'a> Run<'a> {
     fn check_quiet(&mut self) -> Result<(), Failure> {
         self.network.run_to(self.network.now() + SETTLED);
         let before = self.network.packets_delivered();
+        let heard_before = self.heard();
         self.network.run_to(self.network.now() + QUIET);
         let packets = self.network.packets_delivered() - before;
         self.expect(packets <= MAX_QUIET_PACKETS, || {
             format!("{packets} packets, and nobody wants anything")
         })?;
         let Network { client, server, .. } = &mut self.network;
-        for (name, connection) in
+        for ((name, connection), heard) in
             [("client", client.first_connection()), ("server", server.first_connection())]
+                .into_iter()
+                .zip(heard_before)
         {
             let Some(connection) = connection else {
                 return Err(Failure(format!("{}: the {name} lost its connection", self.course)));
             };
-            if let Some(left) = left(connection) {
+            if let Some(left) = left(connection, &heard) {
                 return Err(Failure(format!("{}: {name}: {left}", self.course)));
             }
         }
         Ok(())
+    }
+
+    /// Datagrams that each end has received on each of its paths.
+    fn heard(&mut self) -> [Vec<(PathId, u64)>; 2] {
+        let Network { client, server, .. } = &mut self.network;
+        [client.first_connection(), server.first_connection()].map(|connection| {
+            let received = |connection: &Connection, path: PathId| {
+                connection.path_stats(path).map_or(0, |stats| stats.datagrams_received)
+            };
+            connection.map_or_else(Vec::new, |it| {
+                it.paths().iter().map(|path| (path.id, received(it, path.id))).collect()
+            })
+        })
     }
 
     /// Every packet that entered a link came out of it, or was dropped for a reason.
@@ -282,16 +337,44 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a connection still holds that it should not.
-fn left(connection: &Connection) -> Option<String> {
+/// The paths of a connection.
+fn described(connection: &Connection) -> String {
+    let paths = connection.paths();
+    let described = paths.iter().map(|path| {
+        let Some(stats) = connection.path_stats(path.id) else { return String::new() };
+        format!(
+            " [{} {:?} {} window {} in flight {} rtt {:.0?} sent {} received {} lost {} timeouts {} {:?}]",
+            path.id,
+            path.state,
+            path.tuple.local.port(),
+            stats.congestion_window,
+            stats.bytes_in_flight,
+            stats.smoothed_rtt,
+            stats.packets_sent,
+            stats.datagrams_received,
+            stats.packets_lost,
+            stats.probe_timeouts,
+            stats.limited_by,
+        )
+    });
+    described.collect()
+}
+
+/// What a connection still holds that it should not. `heard`: datagrams received on its paths when all was settled.
+fn left(connection: &Connection, heard: &[(PathId, u64)]) -> Option<String> {
     let buffered = connection.buffered();
     if buffered > MAX_BUFFERED {
         return Some(format!("{buffered} bytes buffered"));
     }
-    // What was in flight on a path that went silent, as behind a NAT that forgot it, is settled when it answers or is given up.
+    // What was in flight on a path that went silent, as behind a NAT that forgot it, is settled when it answers or is given up. A path
+    // without others is never suspect: probes go on until the connection ends, and a client that has all it wants says nothing.
     let paths = connection.paths();
-    let mut heard = paths.iter().filter(|path| path.state != PathState::Suspect);
-    heard.find_map(|path| {
+    let is_silent = |path: PathId| {
+        let received = connection.path_stats(path).map_or(0, |stats| stats.datagrams_received);
+        paths.len() == 1 && heard.contains(&(path, received))
+    };
+    let mut answering = paths.iter().filter(|path| path.state != PathState::Suspect && !is_silent(path.id));
+    answering.find_map(|path| {
         let in_flight = connection.path_stats(path.id).map_or(0, |stats| stats.bytes_in_flight);
         (in_flight > MAX_IN_FLIGHT).then(|| format!("path {}: {in_flight} bytes in flight", path.id))
     })
