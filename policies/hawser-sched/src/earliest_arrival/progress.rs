@@ -186,7 +186,9 @@ impl Progress {
         self.meter.note(now, path.bytes_acked, answers);
         let is_old = self.usual_at.is_none_or(|at| self.alarm.is_none() && now >= at + USUAL_PERIOD);
         if is_old {
-            let tolerance = path.rtt_variance.max(self.swing).saturating_mul(4).max(LEAST_LATENESS);
+            // How the first round trips of flights differ says nothing of one that lasts: an outage amid it would count as usual for good.
+            let swing = if self.usual_at.is_none() { self.swing } else { Duration::ZERO };
+            let tolerance = path.rtt_variance.max(swing).saturating_mul(4).max(LEAST_LATENESS);
             self.expected = path.smoothed_rtt;
             let quickest =
                 view.paths.iter().filter(|other| other.has_rtt_sample).map(|other| other.smoothed_rtt).min();
@@ -238,7 +240,8 @@ impl Progress {
     fn note_pause(&mut self, path: &PathView, now: Time, shortest_silence: Duration) {
         // A sender that sends nothing for a while hears nothing a round trip later: that is no pause of the path's.
         let due = self.oldest.map_or(self.at, |(sent, _)| self.at.max(sent + path.smoothed_rtt));
-        let pause = now.since(due);
+        // What is twice as long is silence in any case, and an outage is not usual, however long it was.
+        let pause = now.since(due).min(path.probe_timeout / 2);
         // Shorter ones decide nothing: any silence is more than twice as long.
         if pause.max(self.pause) > shortest_silence / 2 {
             self.remember(pause, path.smoothed_rtt);

@@ -401,6 +401,32 @@ fn round_trips_that_differ_from_flight_to_flight_are_usual() {
     assert!(flight(&mut bench, 3_000, 160) > 0);
 }
 
+/// What the first round trip of a flight was like, after an outage for instance, is forgotten a second later.
+#[test]
+fn a_flight_that_lasts_is_judged_by_its_own_round_trips() {
+    let mut bench = Bench::new(10_000_000);
+    for nth in 0..4 {
+        flight(&mut bench, nth * 200, 60);
+    }
+    for ms in (1_000..=9_000).step_by(5) {
+        assert_eq!(bench.copied(ms, ms), 0, "{ms}: acknowledgements come in");
+    }
+    assert!(bench.copied(9_020, 9_000) > 0);
+}
+
+#[test]
+fn an_outage_is_no_usual_pause_some_seconds_later() {
+    let mut bench = Bench::new(10_000_000);
+    let mut comes_in = |times: std::ops::RangeInclusive<u64>| {
+        for ms in times.step_by(5) {
+            bench.copied(ms, ms);
+        }
+    };
+    comes_in(0..=1_000);
+    comes_in(2_000..=8_000);
+    assert!(bench.copied(8_020, 8_000) > 0);
+}
+
 /// Views may hold any duration.
 #[test]
 fn the_longest_round_trip_time_is_no_overflow() {
