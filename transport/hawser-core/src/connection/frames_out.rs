@@ -12,7 +12,7 @@ use super::contents::Contents;
 use super::frames::{SentFrame, SentFrames, SentStream};
 use super::handshake::{CryptoSend, LongLevel};
 use super::paths::path::Path;
-use super::recovery::{MAX_REPORTED_RANGES, PacketKind, ReceivedPackets};
+use super::recovery::{PacketKind, ReceivedPackets};
 use super::streams::WrittenData;
 
 /// Our acknowledgement delays are sent in units of 2^3 microseconds, the default (RFC 9000 section 18.2).
@@ -296,11 +296,12 @@ fn write_ack_of(
     let delay = u64::try_from(received.ack_delay(now).as_micros()).unwrap_or(u64::MAX) >> ACK_DELAY_EXPONENT;
     let ecn = received.ecn();
     let header = AckHeader { path_id, delay: delay.min(hawser_wire::varint::MAX), ecn };
+    let most = received.most_reported();
     match timestamps.filter(|_| received.arrivals().len() > 0) {
-        None => write_ack(w, &header, received.ack_ranges(), MAX_REPORTED_RANGES),
+        None => write_ack(w, &header, received.ack_ranges(), most),
         Some(limits) => {
             let (ranges, arrivals) = (received.ack_ranges(), received.arrivals());
-            write_ack_with_timestamps(w, &header, ranges, MAX_REPORTED_RANGES, limits, arrivals)
+            write_ack_with_timestamps(w, &header, ranges, most, limits, arrivals)
         }
     }
     .ok()?;

@@ -52,7 +52,7 @@ pub(crate) use acknowledge::AckInfo;
 pub(crate) use delivery::DeliveryState;
 #[cfg(feature = "qlog")]
 pub(crate) use ecn::EcnState;
-pub(crate) use received::{MAX_REPORTED_RANGES, ReceivedPackets};
+pub(crate) use received::ReceivedPackets;
 pub(crate) use rtt::{GRANULARITY, RttEstimator};
 pub(crate) use sent::{PacketKind, SentPacket, SentPackets};
 pub(crate) use space::{PacketNumberSpace, SpaceKind};

@@ -18,8 +18,9 @@ mod tests;
 /// within 200 ms in any order needs more than 400.
 pub(crate) const MAX_RANGES: usize = 512;
 /// Ranges reported in one ACK frame. Each range is reported in many ACKs in a row; more would mostly
-/// repeat what the peer knows (RFC 9000 section 13.2.3).
-pub(crate) const MAX_REPORTED_RANGES: usize = 32;
+/// repeat what the peer knows (RFC 9000 section 13.2.3). Those that fewer than two frames reported are in it all the same: behind a queue
+/// that overflows every third packet is lost, and while acknowledgements are rare what is left out here is sent again.
+const MAX_REPORTED_RANGES: usize = 32;
 /// Where there are more and packets overtake each other, so many of the last ones that came out of order are reported, and the
 /// oldest, which the peer will take for lost next, next to the newest.
 const LATE_REPORTED: usize = 12;
@@ -47,6 +48,14 @@ struct Stragglers {
     largest_then: u64,
 }
 
+/// Which ranges an ACK frame has, counted from the largest: so many of the newest, those from `oldest` on, and those with the last that came
+/// out of order.
+struct Report {
+    newest: usize,
+    oldest: usize,
+    most: usize,
+}
+
 /// Received packet numbers of one space.
 #[derive(Debug, Default)]
 pub(crate) struct ReceivedPackets {
@@ -67,8 +76,9 @@ pub(crate) struct ReceivedPackets {
     ecn: EcnCounts,
     /// The newest packet had a congestion mark.
     marked_before: bool,
-    /// Largest Acknowledged of the newest ACK frame.
+    /// Largest Acknowledged of the newest ACK frame, and of the one before.
     largest_reported: Option<u64>,
+    reported_before: Option<u64>,
     /// Packet numbers and receive times in microseconds, in order of time: those that no acknowledgement reported yet.
     arrivals: VecDeque<(u64, u64)>,
 }
@@ -209,13 +219,7 @@ impl ReceivedPackets {
 
     /// What an ACK frame reports: ranges from the largest down.
     pub(crate) fn ack_ranges(&self) -> impl Iterator<Item = RangeInclusive<u64>> + Clone + '_ {
-        let late = self.latest_stragglers.len();
-        let (newest, oldest) = match self.untold_ranges() {
-            untold if untold > MAX_REPORTED_RANGES && late > 0 => {
-                (MAX_REPORTED_RANGES - OLDEST_REPORTED - late, untold - OLDEST_REPORTED)
-            }
-            _ => (MAX_REPORTED_RANGES, MAX_REPORTED_RANGES),
-        };
+        let Report { newest, oldest, most } = self.report();
         self.ranges
             .iter()
             .rev()
@@ -225,8 +229,31 @@ impl ReceivedPackets {
             .filter(move |&(index, range)| {
                 index < newest || index >= oldest || self.has_latest_straggler(range)
             })
-            .take(MAX_REPORTED_RANGES)
+            .take(most)
             .map(|(_, &(start, end))| start..=end)
+    }
+
+    /// The most ranges that an ACK frame has.
+    pub(crate) fn most_reported(&self) -> usize {
+        self.report().most
+    }
+
+    fn report(&self) -> Report {
+        let (fresh, untold, late) = (self.fresh_ranges(), self.untold_ranges(), self.latest_stragglers.len());
+        let most = MAX_REPORTED_RANGES.max(fresh);
+        if untold <= most || late == 0 {
+            return Report { newest: most, oldest: most, most };
+        }
+        let newest = (MAX_REPORTED_RANGES - OLDEST_REPORTED - late).max(fresh);
+        Report { newest, oldest: untold - OLDEST_REPORTED, most: newest + OLDEST_REPORTED + late }
+    }
+
+    /// Ranges that fewer than two ACK frames reported; exact where they are more than a frame reports anyway.
+    fn fresh_ranges(&self) -> usize {
+        match (self.ranges.len(), self.reported_before) {
+            (all, None) | (all @ ..=MAX_REPORTED_RANGES, _) => all,
+            (all, Some(before)) => all - self.ranges.partition_point(|&(_, end)| end <= before),
+        }
     }
 
     /// Ranges that the peer may not know; exact where they are more than a frame reports.
@@ -260,6 +287,7 @@ impl ReceivedPackets {
         self.unacknowledged = 0;
         self.deadline = None;
         self.arrivals.clear();
+        self.reported_before = self.largest_reported;
         self.largest_reported = self.largest();
     }
 

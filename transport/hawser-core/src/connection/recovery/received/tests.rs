@@ -98,6 +98,7 @@ fn the_number_of_ranges_is_limited() {
     let mut received = ReceivedPackets::default();
     receive(&mut received, (0..1000).map(|i| 2 * i));
     assert_eq!(received.ranges.len(), MAX_RANGES);
+    (0..2).for_each(|_| received.on_ack_sent());
     assert_eq!(received.ack_ranges().count(), MAX_REPORTED_RANGES);
     assert_eq!(received.largest(), Some(1998));
     // Below the floor nobody can tell any more.
@@ -110,6 +111,7 @@ fn the_number_of_ranges_is_limited() {
 fn late_packets_are_reported_where_there_are_more_ranges_than_a_frame_takes() {
     let mut received = ReceivedPackets::default();
     receive(&mut received, (0..100).map(|i| 4 * i));
+    (0..2).for_each(|_| received.on_ack_sent());
     for number in [201, 102, 301] {
         receive(&mut received, [number]);
         received.on_ack_sent();
@@ -118,6 +120,22 @@ fn late_packets_are_reported_where_there_are_more_ranges_than_a_frame_takes() {
         assert!(ranges.len() <= MAX_REPORTED_RANGES);
         assert_eq!((ranges[0].clone(), ranges.last().cloned()), (396..=396, Some(0..=0)));
     }
+}
+
+/// Every third packet is lost, and there is an acknowledgement for 300 of them. What one leaves out would be sent again.
+#[test]
+fn two_acknowledgements_report_each_range() {
+    let mut received = ReceivedPackets::default();
+    let mut reports = vec![0; 1_500];
+    for numbers in 0..5 {
+        receive(&mut received, (300 * numbers..300 * (numbers + 1)).filter(|number| number % 3 != 0));
+        let reported = ranges(&received);
+        reported.into_iter().flatten().for_each(|number| reports[number as usize] += 1);
+        received.on_ack_sent();
+    }
+    let twice = (0..1_200).filter(|number| reports[*number] >= 2).count();
+    assert_eq!(twice, 800);
+    assert!(reports.iter().all(|reports| *reports <= 3), "and hardly more often");
 }
 
 #[test]
