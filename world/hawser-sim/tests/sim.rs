@@ -27,6 +27,7 @@ mod links;
 mod live_video;
 mod messages;
 mod modes;
+mod moving;
 mod multipath;
 mod one_way_delays;
 mod oracle;

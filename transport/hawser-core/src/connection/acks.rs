@@ -7,7 +7,7 @@ use hawser_wire::frame::Ack;
 
 use super::Connection;
 use super::arrival::{Arrival, SpaceId};
-use super::frames::SentFrame;
+use super::frames::{SentFrame, SentStream};
 use super::paths::life_cycle::LifeEvent;
 use super::recovery::{AckInfo, ReceivedPackets, SentPacket};
 use crate::TransportError;
@@ -124,7 +124,7 @@ impl Connection {
         let mut acked = std::mem::take(&mut self.scratch.acked);
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let siblings = Siblings { own: space.path(), paths: &self.scratch.siblings };
-        let outcome = {
+        let (outcome, late) = {
             let Some(path) = self.paths.get_mut(space.path()) else { return Ok(()) };
             let numbers = match space {
                 SpaceId::Initial => self.handshake.initial.as_mut().map(|level| &mut level.space),
@@ -133,9 +133,10 @@ impl Connection {
             };
             match numbers {
                 Some(numbers) => {
-                    path.recovery.on_ack(numbers, info, now, &siblings, &mut acked, &mut lost).map(Some)
+                    let outcome = path.recovery.on_ack(numbers, info, now, &siblings, &mut acked, &mut lost);
+                    (outcome.map(Some), numbers.take_late_data())
                 }
-                None => Ok(None),
+                None => (Ok(None), Vec::new()),
             }
         };
         let outcome = outcome?;
@@ -152,10 +153,19 @@ impl Connection {
             let packets = outcome.spurious_losses;
             self.policies.on_event(&Event::SpuriousLoss { now, path: space.path(), packets });
         }
+        late.iter().for_each(|range| self.on_data_acked(now, range));
         self.settle(now, space, &mut acked, &mut lost);
         self.scratch.acked = acked;
         self.scratch.lost = lost;
         Ok(())
+    }
+
+    /// Stream data arrived: if it waits to be sent again it does no longer.
+    fn on_data_acked(&mut self, now: Time, range: &SentStream) {
+        self.streams.on_acked(range);
+        if let Some(sender) = &mut self.extensions.repair.sender {
+            sender.on_acked(now, range);
+        }
     }
 
     /// Tells the parts what became of packets; leaves both lists empty.
@@ -190,12 +200,7 @@ impl Connection {
     fn on_packet_acked(&mut self, now: Time, space: SpaceId, packet: &SentPacket) {
         for frame in &packet.frames {
             match frame {
-                SentFrame::Stream(range) => {
-                    self.streams.on_acked(range);
-                    if let Some(sender) = &mut self.extensions.repair.sender {
-                        sender.on_acked(now, range);
-                    }
-                }
+                SentFrame::Stream(range) => self.on_data_acked(now, range),
                 SentFrame::Protected => {
                     if let Some(sender) = &mut self.extensions.repair.sender {
                         sender.on_announcement_acked();

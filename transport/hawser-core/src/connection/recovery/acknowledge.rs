@@ -194,10 +194,12 @@ impl PathRecovery {
         now: Time,
         walk: &mut Walk,
     ) {
+        let (mut late, since) = (space.take_late_data(), self.late_since(now));
         let work = space.take_lost_records(range, |record: LostRecord| {
             walk.spurious += 1;
             self.totals.packets_spurious += 1;
-            if record.epoch.is_none() {
+            late.extend_from_slice(&record.data);
+            if record.epoch.is_none() || record.lost_at < since {
                 return;
             }
             walk.note_overtaken(record.packet_number, record.sent_at);
@@ -206,6 +208,7 @@ impl PathRecovery {
             self.delivery.on_spurious_loss(bytes, now);
             self.note_spurious(&record, now);
         });
+        space.late_data = late;
         walk.work += work;
     }
 

@@ -17,8 +17,10 @@ mod tests;
 
 /// kPersistentCongestionThreshold (RFC 9002 section 7.6.1), in probe timeouts.
 const PERSISTENT_CONGESTION_THRESHOLD: u32 = 3;
-/// How long a late acknowledgement is recognised, in round trips after the packet was declared lost.
+/// How long after a packet was declared lost its late acknowledgement says something of the path, in round trips; and how long at least it
+/// saves its data from being sent again: a path that moved may have been much longer before.
 const LATE_ACK_ROUND_TRIPS: u32 = 4;
+const LATE_DATA: Duration = Duration::from_secs(1);
 
 impl PathRecovery {
     /// Declares packets lost that later ones have overtaken by too many numbers or too long, appends them to `lost`,
@@ -33,7 +35,6 @@ impl PathRecovery {
     ) {
         space.loss_time = None;
         let Some(largest_acked) = space.largest_acked else { return };
-        let rtt = self.rtt.smoothed().max(self.rtt.latest());
         let patience = self.patience();
         let packet_threshold = self.reordering.packet_threshold().unwrap_or(u64::MAX);
         let (mut tally, mut outage) = (LossTally::default(), OutageTally::default());
@@ -56,7 +57,7 @@ impl PathRecovery {
             lost.push(packet);
         }
         if !space.lost_records.is_empty() {
-            space.forget_lost_before(now - rtt * LATE_ACK_ROUND_TRIPS);
+            space.forget_lost_before(self.late_since(now).min(now - LATE_DATA));
         }
         self.signal_outage(&outage, now);
         self.signal_loss(&tally, now, siblings);
@@ -66,6 +67,11 @@ impl PathRecovery {
     pub(crate) fn loss_trigger(&self, packet: &SentPacket, now: Time) -> &'static str {
         let late = packet.sent_at + self.patience() <= now;
         if late { "time_threshold" } else { "reordering_threshold" }
+    }
+
+    /// Since when a packet must have been declared lost for its late acknowledgement to say something of the path.
+    pub(super) fn late_since(&self, now: Time) -> Time {
+        now - self.rtt.smoothed().max(self.rtt.latest()) * LATE_ACK_ROUND_TRIPS
     }
 
     /// How long after it was sent a packet that later ones have overtaken is lost (RFC 9002 section 6.1.2).
@@ -164,13 +170,7 @@ impl PathRecovery {
         tally.bytes += bytes;
         tally.packets += 1;
         space.loss_run = None;
-        space.record_lost(LostRecord {
-            packet_number: packet.packet_number,
-            sent_at: packet.sent_at,
-            lost_at: now,
-            epoch: None,
-            bytes: packet.bytes,
-        });
+        space.record_lost(LostRecord::of(packet, now, None));
     }
 
     fn on_packet_lost(
@@ -203,13 +203,7 @@ impl PathRecovery {
             tally.largest = Some((packet.packet_number, packet.sent_at));
             (tally.largest_state, tally.limited_by) = (packet.delivery, packet.limited_by);
         }
-        space.record_lost(LostRecord {
-            packet_number: packet.packet_number,
-            sent_at: packet.sent_at,
-            lost_at: now,
-            epoch,
-            bytes: packet.bytes,
-        });
+        space.record_lost(LostRecord::of(packet, now, epoch));
         if current {
             tally.persistent |= self.extends_to_persistent_congestion(space, packet, congestion);
         } else {

@@ -5,19 +5,21 @@ use std::ops::RangeInclusive;
 
 use hawser_policy::Time;
 use hawser_wire::frame::EcnCounts;
+use smallvec::SmallVec;
 
 use super::numbers::PacketNumbers;
 use super::received::ReceivedPackets;
 use super::sent::{SentPacket, SentPackets};
+use crate::connection::frames::{SentFrame, SentStream};
 use crate::connection::work::{LOOKUP, MOVE, SEARCH};
 use crate::error::TransportError;
 
 #[cfg(test)]
 mod tests;
 
-/// Packets declared lost that are remembered, to recognise late acknowledgements. About a tenth of a window of 5,000
-/// packets.
-pub(crate) const MAX_LOST_RECORDS: usize = 512;
+/// Packets declared lost that are remembered, to recognise late acknowledgements: a window of 3 MB, when a path moves to another 4-tuple
+/// with all of it under way. Their data takes ten times as much.
+pub(crate) const MAX_LOST_RECORDS: usize = 2_048;
 
 /// Which keys protect the packets of a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +33,7 @@ pub(crate) enum SpaceKind {
 }
 
 /// A packet that was declared lost a short while ago.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LostRecord {
     pub(crate) packet_number: u64,
     pub(crate) sent_at: Time,
@@ -39,6 +41,28 @@ pub(crate) struct LostRecord {
     /// The recovery epoch it belongs to; `None` if its loss was no congestion signal.
     pub(crate) epoch: Option<u64>,
     pub(crate) bytes: u16,
+    pub(crate) data: StreamData,
+}
+
+/// Stream data of a packet.
+pub(crate) type StreamData = SmallVec<[SentStream; 1]>;
+
+impl LostRecord {
+    /// Of a packet that is declared lost now.
+    pub(super) fn of(packet: &SentPacket, lost_at: Time, epoch: Option<u64>) -> Self {
+        let data = packet.frames.iter().filter_map(|frame| match frame {
+            SentFrame::Stream(range) => Some(*range),
+            _ => None,
+        });
+        LostRecord {
+            packet_number: packet.packet_number,
+            sent_at: packet.sent_at,
+            lost_at,
+            epoch,
+            bytes: packet.bytes,
+            data: data.collect(),
+        }
+    }
 }
 
 /// Lost packets in a row, nothing acknowledged in between (RFC 9002 section 7.6.2).
@@ -63,6 +87,8 @@ pub(crate) struct PacketNumberSpace {
     pub(super) loss_run: Option<LossRun>,
     /// Ascending by number: whatever is older than a lost packet is lost as well or was acknowledged.
     pub(super) lost_records: VecDeque<LostRecord>,
+    /// What lost packets carried that arrived after all, and is yet to be told to the streams.
+    pub(super) late_data: Vec<SentStream>,
     /// Packets sent with an ECN mark.
     pub(super) ecn_marked: u64,
     /// Counts of the newest ACK frame.
@@ -82,6 +108,7 @@ impl PacketNumberSpace {
             last_ack_eliciting_sent: None,
             loss_run: None,
             lost_records: VecDeque::new(),
+            late_data: Vec::new(),
             ecn_marked: 0,
             ecn_reported: EcnCounts::default(),
         }
@@ -179,6 +206,11 @@ impl PacketNumberSpace {
         let moved = from.min(self.lost_records.len() - to) as u64;
         self.lost_records.drain(from..to).for_each(visit);
         2 * SEARCH + (to - from) as u64 * LOOKUP + moved * MOVE
+    }
+
+    /// Stream data that was taken for lost and arrived, since this was asked last.
+    pub(crate) fn take_late_data(&mut self) -> Vec<SentStream> {
+        std::mem::take(&mut self.late_data)
     }
 
     /// Whether no packet between two that were lost one after the other was acknowledged: all numbers in between were left out, or are

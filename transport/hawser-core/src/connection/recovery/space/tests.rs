@@ -2,7 +2,7 @@ use super::super::testing::{ms, packet};
 use super::*;
 
 fn record(packet_number: u64, lost_at: Time) -> LostRecord {
-    LostRecord { packet_number, sent_at: ms(0), lost_at, epoch: None, bytes: 1200 }
+    LostRecord { packet_number, sent_at: ms(0), lost_at, epoch: None, bytes: 1200, data: StreamData::new() }
 }
 
 fn taken(space: &mut PacketNumberSpace, range: RangeInclusive<u64>) -> Vec<u64> {
