@@ -349,12 +349,11 @@ impl Connection {
             self.suspect(now, id);
         }
         // Without another path this one is all that the connection has: it is probed until the connection ends.
-        let replaceable = self.has_alternative(id);
-        let given_up = replaceable && self.has_answering_alternative(id, now);
+        let others_answer = self.has_alternative(id) && self.has_answering_alternative(id, now);
         let timeout = self.transport.suspect_path_timeout;
         let Some(path) = self.paths.get_mut(id) else { return };
         let Some(suspect) = &mut path.suspect else { return };
-        if given_up && now.since(suspect.since) >= timeout {
+        if others_answer && now.since(suspect.since) >= timeout {
             let code = Code::PATH_UNSTABLE_OR_POOR;
             self.abandon(now, id, super::paths::life_cycle::LifeEvent::AbandonedLocally, code);
         } else if suspect.next_probe <= now {
@@ -368,7 +367,8 @@ impl Connection {
             if tells_outages {
                 path.recovery.begin_silence(&path.space);
             }
-            if replaceable {
+            // Where no other path answers the probe itself should bring something.
+            if others_answer {
                 path.probes = path.probes.max(1);
             } else {
                 self.probe_with_data(id);

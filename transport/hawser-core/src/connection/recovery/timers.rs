@@ -17,6 +17,9 @@ const MAX_BACKOFF: u32 = 16;
 /// that fails periodically with the same period.
 const JITTER_DIVISOR: u32 = 4;
 
+/// So many packets in flight are not all unanswered by chance, even where every third is lost in runs.
+const TELLING: u64 = 32;
+
 /// How far the probe timeout backs off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BackOff {
@@ -46,13 +49,14 @@ impl PathRecovery {
         self.rtt.probe_timeout()
     }
 
-    /// When silence makes the path suspect, if there is another. One that loses many packets at random falls silent all the time, and
-    /// as suspect it would carry nothing: there the answers of some probes are waited for.
+    /// When silence makes the path suspect, if there is another. One that loses many packets at random falls silent all the time while
+    /// few are in flight, and as suspect it would carry nothing: there the answers of some probes are waited for.
     #[inline]
     pub(crate) fn silence_timer(&self) -> Option<Time> {
         let since = self.outstanding_since()?;
         let silence = self.rtt.silence();
-        Some(since + if self.recent_loss.is_heavy() { silence * 3 } else { silence })
+        let by_chance = self.recent_loss.is_heavy() && self.ack_eliciting_outstanding < TELLING;
+        Some(since + if by_chance { silence * 3 } else { silence })
     }
 
     /// When [`detect_lost`](PathRecovery::detect_lost) must look at `space` again.
