@@ -7,8 +7,9 @@ use hawser_net::TransportConfig;
 /// the simulator: with CUBIC 99 % of them within 110 ms, with Tide as it is by default within 65, with this bound within 37, and the
 /// download as fast. BBRv3 has 31 ms, and carries less over links that move (`starlink-leocc` 0.85 of the capacity, here 0.93).
 /// Where the rate of a link does not move 0.6 of that queue is enough: next to a download over `tunnel-mix-a` the median of a call is
-/// 41 ms one way, and 51 without `calm`.
-pub const CONTROLLER: &str = "tide,bound=50ms,calm=0.6";
+/// 41 ms one way, and 51 without `calm`. A browser opens six connections for a page, each with a first window of its own; here one
+/// connection over two links or more stands for them.
+pub const CONTROLLER: &str = "tide,bound=50ms,calm=0.6,first=3";
 /// Bytes that a peer may send on one stream before any of it is read. It grows while the stream is read.
 const STREAM_WINDOW: u64 = 1 << 20;
 /// What it may grow to: 1 Gbit/s at 130 ms.

@@ -115,6 +115,8 @@ impl ControllerFactory for Factory {
 
 impl Tide {
     fn new(init: &ControllerInit, settings: Settings) -> Tide {
+        let first = (settings.first * init.initial_window as f64) as u64;
+        let init = &init.clone().with(|init| init.initial_window = first);
         let mut tide = Tide {
             settings,
             phase: Phase::Startup,

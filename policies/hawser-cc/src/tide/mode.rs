@@ -40,6 +40,9 @@ impl Tide {
     pub(super) fn begin_own(&mut self) {
         self.phase = Phase::Own;
         self.window.set_threshold_here();
+        // The first packets of a radio that slept take longer, and while others fill the queue its least length moves: neither is a flow
+        // that makes room now.
+        self.delay.take_fallen();
     }
 
     /// Others fill the queue: CUBIC from here on. It begins as a new CUBIC would, by slow start; a sender that had the path to itself knows

@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) competitive: bool,
     /// Whether the peer is asked when packets arrived.
     pub(crate) forward: bool,
+    /// First window, in those of RFC 9002 section 7.2.
+    pub(crate) first: f64,
 }
 
 impl Settings {
@@ -33,6 +35,7 @@ impl Settings {
             probe: parameters.duration("probe").as_secs_f64(),
             competitive: parameters.flag("competitive"),
             forward: parameters.flag("forward"),
+            first: parameters.number("first"),
         }
     }
 }
@@ -66,5 +69,10 @@ pub(crate) fn info() -> PolicyInfo {
             ParameterInfo::flag("forward", true)
                 .meaning("ask the peer when packets arrive, and judge the queue by the forward delay")
                 .source("draft-smith-quic-receive-ts"),
+        )
+        .parameter(
+            ParameterInfo::number("first", 0.2..=10.0, 1.0)
+                .meaning("first window, in those of a connection (10 datagrams); 3 where one stands for many, as browsers open six")
+                .source("RFC 9002 section 7.2, RFC 6928"),
         )
 }

@@ -24,7 +24,7 @@ pub(crate) struct Flow {
     pub(crate) link: usize,
     /// Flows of one connection are siblings.
     pub(crate) connection: usize,
-    rtt: Duration,
+    pub(crate) rtt: Duration,
     starts: Time,
     pub(super) stops: Time,
     pub(super) first: u64,
