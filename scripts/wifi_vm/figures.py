@@ -7,6 +7,8 @@ import math
 import re
 
 ADDRESS = re.compile(r"\[([^]]+)\] (Deleted )?\d+: \S+\s+inet ([0-9.]+)")
+# What each stage has to print, and what of it has to hold.
+WANTED = {"roam": "same=yes", "eap": "attached=yes", "lease": "", "unit": "attached=yes", "manager": "attached=yes"}
 
 
 def fields(words):
@@ -49,7 +51,7 @@ class Results:
                 self.failures.append(rest)
             case "over":
                 self.is_over = True
-            case "booted" | "stage":
+            case "booted" | "roam" | "eap" | "lease" | "unit" | "manager" | "stage":
                 self.lines.append(line)
 
     def times(self, visit):
@@ -100,11 +102,17 @@ class Results:
         """Returns everything for a reader."""
         return "\n".join([*self.lines, *self.table(), *self.phases(), *(f"FAILED: {text}" for text in self.failures)])
 
-    def problems(self):
+    def problems(self, asked):
         """Returns what did not hold."""
         problems = list(self.failures)
         if not self.is_over:
             problems.append("the machine stopped before its end")
+        for stage in asked.stages:
+            if stage == "attach":
+                continue
+            of_stage = [line for line in self.lines if line.startswith(f"{stage} ")]
+            if not of_stage or any(WANTED[stage] not in line for line in of_stage):
+                problems.append(f"{stage}: no line, or one without {WANTED[stage]}")
         if any(self.times(visit) is None for visit in self.visits):
             problems.append("a visit without an address")
         return problems

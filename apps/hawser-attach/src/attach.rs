@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::future::pending;
-use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
 use hawser_policy::Time;
 use hawser_wifi::air::Encounter;
-use hawser_wifi::supplicant::{self, networks, scan_results};
+use hawser_wifi::supplicant::{self, networks, scan_commands, scan_results};
 use hawser_wifi::{
     Action, Answer, Attachment, Bssid, Event, Exchange, Profile, Report, ScanKind, Settings, Sighting,
 };
-use nix::net::if_::if_nameindex;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 use super::address::Configurator;
 use super::control::{Control, ControlError};
+use super::interface::known_interface;
 use super::leases::LeaseFile;
+use super::names::NameServers;
 use super::packets::Packets;
+use super::trouble::{Trouble, cannot};
 use super::{Attach, show};
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::interrupt::Interrupt;
@@ -72,38 +72,6 @@ pub(super) async fn run(arguments: &Attach, output: Output, mut interrupt: Inter
     }
 }
 
-/// The number of an interface. A name that none has is a mistake, not something to wait for: wpa_supplicant may come, the interface would have to be
-/// plugged in first.
-///
-/// # Errors
-/// Names the interfaces that are there.
-pub(super) fn known_interface(name: &str) -> Result<u32, Failure> {
-    if let Ok(index) = nix::net::if_::if_nametoindex(name) {
-        return Ok(index);
-    }
-    let known: Vec<String> = if_nameindex()
-        .map(|list| list.iter().map(|known| known.name().to_string_lossy().into_owned()).collect())
-        .unwrap_or_default();
-    let others: Vec<&str> = known.iter().map(String::as_str).filter(|known| *known != "lo").collect();
-    let hint = match others[..] {
-        [] => "only the loopback exists".to_owned(),
-        _ => format!("there are: {}", others.join(", ")),
-    };
-    Err(Failure::new(Exit::Failure, format!("{name}: there is no such interface; {hint}")))
-}
-
-/// Why a session with wpa_supplicant ended.
-enum Trouble {
-    Control(ControlError),
-    Failure(Failure),
-}
-
-impl From<ControlError> for Trouble {
-    fn from(error: ControlError) -> Self {
-        Trouble::Control(error)
-    }
-}
-
 /// A session with a wpa_supplicant.
 struct Driver<'a> {
     arguments: &'a Attach,
@@ -134,8 +102,8 @@ impl<'a> Driver<'a> {
         let mut control = Control::connect(&arguments.control, interface)?;
         control.tell("ATTACH").await?;
         let known = networks(&control.ask("LIST_NETWORKS").await?);
-        let names: Vec<String> = known.iter().map(|(_, ssid)| ssid.clone()).collect();
-        if names.is_empty() {
+        let wanted: Vec<String> = known.iter().map(|(_, ssid)| ssid.clone()).collect();
+        if wanted.is_empty() {
             let hint = format!("{interface}: wpa_supplicant has no networks: add them to its configuration");
             return Err(Trouble::Failure(Failure::new(Exit::Failure, hint)));
         }
@@ -143,7 +111,9 @@ impl<'a> Driver<'a> {
             Packets::open(interface).map_err(|error| cannot(interface, "watch for addresses", &error))?;
         let index = nix::net::if_::if_nametoindex(interface.as_str())
             .map_err(|error| cannot(interface, "find its number", &error.into()))?;
-        let configurator = Configurator::new(index, arguments.metric)
+        let names = (!arguments.no_names)
+            .then(|| NameServers::new(arguments.resolv_conf.clone(), interface, index, output));
+        let configurator = Configurator::new(index, arguments.metric, names)
             .map_err(|error| cannot(interface, "ask the kernel", &error))?;
         if !arguments.cable {
             // From here on the choice is Hawser's.
@@ -154,7 +124,7 @@ impl<'a> Driver<'a> {
         ));
         let settings = Settings {
             profile: Profile::SUPPLICANT,
-            networks: names,
+            networks: wanted,
             choice: arguments.choose.into(),
             channels: arguments.channels.clone(),
             mac: packets.mac(),
@@ -229,7 +199,14 @@ impl<'a> Driver<'a> {
             }
             supplicant::Event::EapSuccess => self.answer(Answer::Eap { number: 0, is_last: true }),
             supplicant::Event::EapFailure | supplicant::Event::Rejected => self.answer(Answer::Refused),
-            supplicant::Event::Connected(_) => self.client.handle(self.now(), Event::LinkUp),
+            supplicant::Event::Connected(_) => {
+                // wpa_supplicant may give the interface another one for each network.
+                match self.packets.read_mac() {
+                    Ok(mac) => self.client.set_mac(mac),
+                    Err(error) => tracing::debug!(%error, "the hardware address was not read"),
+                }
+                self.client.handle(self.now(), Event::LinkUp);
+            }
             supplicant::Event::Disconnected if self.with.is_some() => {
                 self.client.handle(self.now(), Event::LinkLost);
             }
@@ -282,21 +259,13 @@ impl<'a> Driver<'a> {
 
     /// One that is refused (the radio is busy) is over when its time is.
     async fn scan(&mut self, kind: ScanKind, channels: &[u16]) -> Result<(), Trouble> {
-        let mut command = "SCAN".to_owned();
-        if kind == ScanKind::Passive {
-            command += " passive=1";
-        }
-        if !channels.is_empty() {
-            let list: Vec<String> = channels.iter().map(u16::to_string).collect();
-            command = format!("{command} freq={}", list.join(","));
-        }
-        match self.control.tell(&command).await {
-            Err(ControlError::Refused { answer, .. }) => {
-                tracing::debug!(answer, "no scan");
-                Ok(())
+        for command in scan_commands(kind, channels) {
+            match self.control.tell(&command).await {
+                Err(ControlError::Refused { answer, .. }) => tracing::debug!(command, answer, "refused"),
+                result => result?,
             }
-            result => Ok(result?),
         }
+        Ok(())
     }
 
     fn end_cable_scan(&mut self) {
@@ -388,7 +357,11 @@ impl<'a> Driver<'a> {
         if self.output.json {
             print(&line);
         }
-        self.arguments.output.as_deref().map_or(Ok(()), |file| append(file, &line)).map_err(Trouble::Failure)
+        self.arguments
+            .output
+            .as_deref()
+            .map_or(Ok(()), |file| show::append(file, &line))
+            .map_err(Trouble::Failure)
     }
 
     /// Removes the address, and gives the choice back to wpa_supplicant if it is there.
@@ -414,17 +387,4 @@ async fn until(time: Option<Instant>) {
         Some(time) => sleep_until(time).await,
         None => pending().await,
     }
-}
-
-fn append(file: &Path, line: &str) -> Result<(), Failure> {
-    let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    opened.and_then(|mut open| writeln!(open, "{line}")).map_err(|error| Failure::write(file, &error))
-}
-
-fn cannot(interface: &str, what: &str, error: &std::io::Error) -> Trouble {
-    let hint = match error.kind() {
-        std::io::ErrorKind::PermissionDenied => "; it takes root, or CAP_NET_RAW and CAP_NET_ADMIN",
-        _ => "",
-    };
-    Trouble::Failure(Failure::new(Exit::Failure, format!("{interface}: cannot {what}: {error}{hint}")))
 }

@@ -4,10 +4,13 @@ mod address;
 mod attach;
 mod control;
 mod fake;
+mod interface;
 mod leases;
+mod names;
 mod packets;
 mod report;
 mod show;
+mod trouble;
 mod watch;
 
 use std::path::PathBuf;
@@ -97,6 +100,12 @@ pub struct Attach {
     /// Metric of the default route over it: larger ones are used less
     #[arg(long, value_name = "N", default_value = "600")]
     metric: u32,
+    /// File with which programs find name servers. systemd-resolved is told where this names it, a program `resolvconf` where there is one
+    #[arg(long, value_name = "FILE", default_value = names::RESOLV_CONF)]
+    resolv_conf: PathBuf,
+    /// Leave name servers as they are
+    #[arg(long, conflicts_with = "resolv_conf")]
+    no_names: bool,
     /// Append each attempt to this file, a JSON object per line: for `hawser wifi report`
     #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,

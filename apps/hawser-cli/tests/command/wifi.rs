@@ -164,6 +164,8 @@ fn far_end(programs: &Programs, folder: &Path) -> [Running; 2] {
         "--user=root",
     ])
     .args(["--dhcp-range=10.7.0.50,10.7.0.60,255.255.255.0,1h", "--log-dhcp", "--log-facility=-"])
+    .args(["--dhcp-option=option:mtu,1400", "--dhcp-option=option:dns-server,10.7.0.53"])
+    .arg("--dhcp-option=option:classless-static-route,0.0.0.0/0,10.7.0.1,10.20.0.0/16,10.7.0.2")
     .arg(format!("--dhcp-leasefile={place}/dnsmasq.leases"))
     .arg(format!("--pid-file={place}/dnsmasq.pid"))
     .stdout(Stdio::null())
@@ -191,6 +193,7 @@ pub(crate) fn attach(folder: &Path, log: &str) -> Running {
         ["control", "leases.json", "records.jsonl"].map(|name| folder.join(name));
     let mut command = hawser(["wifi", "attach", "w0", "--cable"]);
     command.arg("--control").arg(control).arg("--leases").arg(leases).arg("-o").arg(records);
+    command.arg("--resolv-conf").arg(folder.join("resolv.conf"));
     command.stdout(Stdio::null()).stderr(std::fs::File::create(folder.join(log)).unwrap());
     Running::start(command)
 }
@@ -220,6 +223,10 @@ fn a_real_supplicant_authenticates_a_real_server_gives_an_address_and_a_death_is
     let mut first = attach(place, "first.log");
     wait_until("there is an address", has_address);
     assert!(ip("route show default").contains("via 10.7.0.1 dev w0"), "{}", ip("route"));
+    assert!(ip("route show 10.20.0.0/16").contains("via 10.7.0.2 dev w0"), "{}", ip("route"));
+    assert!(ip("link show w0").contains("mtu 1400"), "{}", ip("link show w0"));
+    let names = || std::fs::read_to_string(place.join("resolv.conf")).unwrap_or_default();
+    wait_until("names are asked at the server of the lease", || names().contains("nameserver 10.7.0.53"));
 
     supplicant_now.signal(Signal::SIGKILL);
     let said =
@@ -234,6 +241,8 @@ fn a_real_supplicant_authenticates_a_real_server_gives_an_address_and_a_death_is
 
     first.signal(Signal::SIGINT);
     assert!(!has_address(), "it leaves the interface as it was");
+    assert!(ip("link show w0").contains("mtu 1500"), "{}", ip("link show w0"));
+    assert_eq!(names(), "", "the file is gone again");
     let records = lines(&place.join("records.jsonl"));
     let up: Vec<&Value> = records.iter().filter(|record| record.get("failed_in").is_none()).collect();
     assert_eq!(up.len(), 2, "{records:?}");

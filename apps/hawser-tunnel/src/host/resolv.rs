@@ -11,8 +11,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// The first line of what is written here: who else changes the file since then is not overruled.
-const MARK: &str = "# Written by `hawser tunnel`; it writes the file as it was when it ends.";
+/// How the first line of what is written here begins, before the name of the command: what another program writes since then stays.
+const MARK: &str = "# Written by `hawser ";
+/// The command whose states have no name in them.
+const TUNNEL: &str = "tunnel";
 /// Most bytes of a file that is kept.
 const MOST: u64 = 1 << 20;
 
@@ -21,6 +23,13 @@ const MOST: u64 = 1 << 20;
 pub struct Resolv {
     path: PathBuf,
     before: Before,
+    /// The command that writes it.
+    #[serde(default = "tunnel")]
+    command: String,
+}
+
+fn tunnel() -> String {
+    TUNNEL.to_owned()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,11 +43,19 @@ enum Before {
 }
 
 impl Resolv {
-    /// Reads what the file is now.
+    /// Reads what the file is now, for `hawser tunnel`.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn read(path: &Path) -> io::Result<Self> {
+        Resolv::read_for(path, TUNNEL)
+    }
+
+    /// Reads what the file is now, for the command of this name.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read_for(path: &Path, command: &str) -> io::Result<Self> {
         let before = match std::fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Before::Absent,
             Err(error) => return Err(error),
@@ -46,7 +63,17 @@ impl Resolv {
             Ok(metadata) if metadata.len() > MOST => return Err(io::ErrorKind::FileTooLarge.into()),
             Ok(_) => Before::File(STANDARD.encode(std::fs::read(path)?)),
         };
-        Ok(Resolv { path: path.to_owned(), before })
+        Ok(Resolv { path: path.to_owned(), before, command: command.to_owned() })
+    }
+
+    /// Returns true if a `hawser tunnel` has written the file and not restored it yet.
+    pub fn is_of_a_tunnel(path: &Path) -> bool {
+        std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(format!("{MARK}{TUNNEL}`").as_bytes()))
+    }
+
+    /// How the first line begins.
+    fn mark(&self) -> String {
+        format!("{MARK}{}`", self.command)
     }
 
     /// The resolvers that a file names (resolv.conf(5)); none if there is no file.
@@ -69,7 +96,7 @@ impl Resolv {
     /// # Errors
     /// When it cannot be written.
     pub fn replace(&self, resolvers: &[IpAddr]) -> io::Result<()> {
-        let mut text = format!("{MARK}\n");
+        let mut text = format!("{}; it writes the file as it was when it ends.\n", self.mark());
         for resolver in resolvers {
             text.push_str(&format!("nameserver {resolver}\n"));
         }
@@ -85,7 +112,7 @@ impl Resolv {
     /// When it cannot be written.
     pub fn restore(&self) -> io::Result<bool> {
         match std::fs::read(&self.path) {
-            Ok(now) if now.starts_with(MARK.as_bytes()) => {}
+            Ok(now) if now.starts_with(self.mark().as_bytes()) => {}
             // Between removing a link and writing the file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             _ => return Ok(false),
@@ -157,6 +184,21 @@ mod tests {
         .unwrap();
         let expected: Vec<IpAddr> = vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
         assert_eq!(Resolv::resolvers(&path).unwrap(), expected);
+    }
+
+    #[test]
+    fn commands_do_not_restore_what_another_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resolv.conf");
+        std::fs::write(&path, "nameserver 192.0.2.1\n").unwrap();
+        let wifi = Resolv::read_for(&path, "wifi attach").unwrap();
+        wifi.replace(&RESOLVERS).unwrap();
+        assert!(!Resolv::is_of_a_tunnel(&path));
+        let tunnel = Resolv::read(&path).unwrap();
+        tunnel.replace(&RESOLVERS).unwrap();
+        assert!(Resolv::is_of_a_tunnel(&path) && !wifi.restore().unwrap());
+        assert!(tunnel.restore().unwrap() && wifi.restore().unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "nameserver 192.0.2.1\n");
     }
 
     #[test]
