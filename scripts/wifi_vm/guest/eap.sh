@@ -33,10 +33,8 @@ stage_eap() {
       # Or keys of the visit before would do.
       wpa pmksa_flush >/dev/null
     done
-    result "eap attached=$([ $count = $ATTACHES ] && echo yes || echo no) method=$method count=$count of=$ATTACHES"
+    result "eap $method=$(yes_if [ $count = $ATTACHES ]) count=$count of=$ATTACHES"
     sed "s/^/attempt $method /" $OUT/attempts.jsonl
     cat $OUT/hawser.err >&2
   done
-  unserve 1
-  switch_off 1
 }

@@ -1,23 +1,22 @@
 # NetworkManager on the same machine, told to leave the interface alone: by its command, and by a file.
+. ./unit.sh
 
 # manager_result HOW: what NetworkManager says of the interface, and whether the unit attaches.
 manager_result() {
-  local unit=hawser-wifi@wlan0.service
-  systemctl start $unit
+  systemctl start $UNIT
   await 60 address
+  # Time to take it away.
   sleep 5
-  result "manager attached=$([ -n "$(address)" ] && echo yes || echo no) told_by=$1 state=$(nmcli -g GENERAL.STATE device show wlan0 | tr ' ' _)" \
-    "addresses=$(ip -4 -o address show wlan0 | wc -l) unit=$(systemctl is-active $unit)"
-  systemctl stop $unit
+  result "manager $1=$(yes_if [ -n "$(address)" ]) state=$(nmcli -g GENERAL.STATE device show wlan0 | tr -d ' ()')" \
+    "addresses=$(ip -4 -o address show wlan0 | wc -l) unit=$(systemctl is-active $UNIT)"
+  systemctl stop $UNIT
   await 5 no_address
 }
 
 stage_manager() {
-  [ -z "${SUPPLICANT:-}" ] || { kill $SUPPLICANT; wait $SUPPLICANT; SUPPLICANT=; } 2>/dev/null
   point 1
   serve 1
-  printf 'ctrl_interface=DIR=/run/wpa_supplicant GROUP=netdev\nnetwork={\n ssid="hawser"\n psk="verysecret"\n}\n' \
-    >/etc/wpa_supplicant/wpa_supplicant-wlan0.conf
+  configure_supplicant
   systemctl start NetworkManager
   nmcli device set wlan0 managed no
   manager_result nmcli
@@ -26,6 +25,4 @@ stage_manager() {
   systemctl start NetworkManager
   manager_result file
   systemctl stop NetworkManager wpa_supplicant@wlan0
-  unserve 1
-  switch_off 1
 }

@@ -1,26 +1,32 @@
 # A download while the access point falls silent and another one is there.
 
 BYTES=6000000
-# silence FILE: the longest time in which the station received nothing, and how long it watched, until FILE is there.
+# silence FILE: the longest time in which the station received nothing, microseconds, until FILE is there.
 silence() {
-  local clock last now seen bytes longest=0 began
+  local clock last at seen=0 bytes longest=0
   exec 8<>$OUT/clock
-  began=$(now) last=$began seen=0
+  at=$EPOCHREALTIME
+  last=${at/[.,]/}
   while [ ! -e "$1" ]; do
     read -r bytes </sys/class/net/wlan0/statistics/rx_bytes
-    now=$EPOCHREALTIME
+    at=$EPOCHREALTIME
+    at=${at/[.,]/}
     # Less than a few frames is no download.
     if [ $((bytes - seen)) -gt 4000 ]; then
-      longest=$(((${now/./} - ${last/./}) > longest ? (${now/./} - ${last/./}) : longest))
-      last=$now seen=$bytes
+      longest=$((at - last > longest ? at - last : longest))
+      last=$at seen=$bytes
     fi
+    # A pause without a process.
     read -r -t 0.02 clock <&8
   done
   echo $longest
 }
 
+# seconds_from BEGIN END: nothing if there was no end.
+seconds_from() { [ -z "$2" ] || awk "BEGIN { printf \"%.2f\", $2 - $1 }"; }
+
 stage_roam() {
-  local server pin first second dead begun lost up other
+  local pin first second dead begun lost up watch got again place
   rm -f $OUT/attempts.jsonl $OUT/leases.json
   point 1
   point 2
@@ -33,13 +39,14 @@ stage_roam() {
   mkfifo $OUT/clock
   head -c $BYTES /dev/urandom >$OUT/www/file
   ip netns exec net hawser serve $OUT/www --listen 10.9.9.9:4433 --state $OUT/server >$OUT/server.log 2>&1 &
-  server=$!
-  await 20 grep -o -- "--pin .*" $OUT/server.log || { result "failed roam: no server"; cat $OUT/server.log >&2; return; }
-  pin=$(sed -n "s/.*--pin '\{0,1\}\([A-Za-z0-9+/=_-]*\).*/\1/p" $OUT/server.log | head -1)
+  HELPER=$!
+  await 20 grep -e --pin $OUT/server.log || { result "failed roam: no server"; cat $OUT/server.log >&2; return; }
+  pin=$(sed -n "s/.*--pin '\([A-Za-z0-9+/=]*\)'.*/\1/p" $OUT/server.log | head -1)
   # So slow that the file outlasts the access point.
   (cd $OUT/got && hawser get -O --limit-rate 1M --pin "$pin" https://10.9.9.9:4433/file >$OUT/get.log 2>&1; echo $? >$OUT/got/rc) &
+  got=$!
   silence $OUT/got/rc >$OUT/silence &
-  other=$!
+  watch=$!
   first=$(address)
   case $first in 10.1.*) dead=1 ;; *) dead=2 ;; esac
   sleep 2
@@ -48,23 +55,16 @@ stage_roam() {
   switch_off $dead
   for _ in $(seq 400); do
     second=$(address)
-    [ -z "$second" ] || [ "$second" = "$first" ] || break
+    [ -z "$second" ] || [ "$second" = "$first" ] || { up=$(now); break; }
     sleep 0.05
   done
-  up=$(now)
-  wait $other
+  wait $got $watch
   lost=$(sed -nE 's/^([0-9.]+): wlan0: CTRL-EVENT-DISCONNECTED.*/\1/p' $OUT/wpa.log | head -1)
-  again=$(sed -nE "s/^[0-9.]+: wlan0: SME: Trying to authenticate with ([0-9a-f:]+).*/\1/p" $OUT/wpa.log | head -1)
-  result "roam same=$(cmp -s $OUT/www/file $OUT/got/file && echo yes || echo no) from=$first to=$second" \
-    "silent_s=$(awk "BEGIN { printf \"%.2f\", $(cat $OUT/silence) / 1e6 }")" \
-    "loss_noticed_s=$(awk "BEGIN { printf \"%.2f\", ${lost:-0} - $begun }")" \
-    "address_s=$(awk "BEGIN { printf \"%.2f\", $up - $begun }")" \
-    "dead_one_tried=$([ "$again" = "$( [ $dead = 1 ] && echo $AP1 || echo $AP2)" ] && echo yes || echo no)"
+  again=$(sed -nE 's/^[0-9.]+: wlan0: SME: Trying to authenticate with ([0-9a-f:]+).*/\1/p' $OUT/wpa.log)
+  place=AP$dead
+  result "roam same=$(yes_if cmp -s $OUT/www/file $OUT/got/file) roamed=$(yes_if [ -n "$up" ]) from=$first to=$second" \
+    "dead_one_tried=$(yes_if grep -q "${!place}" <<<"$again") silent_s=$(seconds_from 0 "$(awk '{ print $1 / 1e6 }' $OUT/silence)")" \
+    "loss_noticed_s=$(seconds_from $begun "$lost") address_s=$(seconds_from $begun "$up")"
+  sed 's/^/attempt roam /' $OUT/attempts.jsonl
   cat $OUT/get.log $OUT/hawser.txt $OUT/hawser.err >&2
-  stop
-  kill $server
-  unserve 1
-  unserve 2
-  switch_off 1
-  switch_off 2
 }
