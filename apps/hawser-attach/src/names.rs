@@ -1,7 +1,8 @@
 //! Name servers of a lease: where programs of this machine learn of them.
 //!
 //! systemd-resolved is told over D-Bus where programs ask it; else a program `resolvconf` (openresolv, resolvconf) is called where there is
-//! one; else the file that names resolvers is another one for as long.
+//! one; else the file that names resolvers is another one for as long. All of that may take seconds, in which the link has to go on: a task
+//! of its own does it.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,25 +11,83 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use hawser_tunnel::host::resolv::Resolv;
-use hawser_tunnel::host::resolved::{self, Resolved};
+use hawser_tunnel::host::resolved::{self, Resolved, ResolvedError};
+use serde::{Deserialize, Serialize};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::interface::number;
+use super::record::Record;
 use hawser_command::output::Output;
 
 /// The file that programs read.
 pub(super) const RESOLV_CONF: &str = "/etc/resolv.conf";
-/// The command in the first line of a file that is written here.
-const COMMAND: &str = "wifi attach";
-
-/// How long `resolvconf` may take.
+/// The program, and what systemd installs under its name.
+const PROGRAM: &str = "resolvconf";
+const PROGRAM_OF_RESOLVED: &str = "resolvectl";
+/// How long it may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How they were told.
+/// The number of a link and the name servers of its lease; `None` without a lease.
+type Wanted = Option<(u32, Vec<Ipv4Addr>)>;
+
+/// The task that has name servers asked.
+pub(super) struct Names {
+    wanted: watch::Sender<Wanted>,
+    task: JoinHandle<()>,
+}
+
+impl Names {
+    /// Undoes first what a process that was killed has left.
+    pub(super) fn start(servers: NameServers) -> Self {
+        let (wanted, receiver) = watch::channel(None);
+        Names { wanted, task: tokio::spawn(follow(servers, receiver)) }
+    }
+
+    /// Has these servers asked, in place of those before.
+    pub(super) fn set(&self, link: u32, servers: &[Ipv4Addr]) {
+        self.wanted.send_replace(Some((link, servers.to_vec())));
+    }
+
+    /// There is no lease any more.
+    pub(super) fn remove(&self) {
+        self.wanted.send_replace(None);
+    }
+
+    /// Returns once everything is undone.
+    pub(super) async fn end(self) {
+        drop(self.wanted);
+        if let Err(error) = self.task.await {
+            tracing::warn!(%error, "name servers are perhaps not restored");
+        }
+    }
+}
+
+async fn follow(mut names: NameServers, mut wanted: watch::Receiver<Wanted>) {
+    names.recover().await;
+    loop {
+        let now = wanted.borrow_and_update().clone();
+        match now {
+            Some((link, servers)) => names.set(link, &servers).await,
+            None => names.remove().await,
+        }
+        if wanted.changed().await.is_err() {
+            return names.remove().await;
+        }
+    }
+}
+
+/// What was changed so that the name servers of a lease are asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Way {
-    Resolved(Box<Resolved>),
+    /// systemd-resolved has them for the link of this number.
+    Resolved(u32),
+    /// The program has them.
     Program,
+    /// A file is another one.
     File(Resolv),
 }
 
@@ -36,84 +95,158 @@ enum Way {
 pub(super) struct NameServers {
     file: PathBuf,
     interface: String,
-    index: u32,
+    record: Record<Way>,
     output: Output,
-    current: Option<(Vec<Ipv4Addr>, Way)>,
+    current: Option<(u32, Vec<Ipv4Addr>, Way)>,
     /// What went wrong last: it is said once.
     said: Option<String>,
 }
 
 impl NameServers {
-    /// For an interface of this name and number; `file`: what programs read.
-    pub(super) fn new(file: PathBuf, interface: &str, index: u32, output: Output) -> Self {
-        NameServers { file, interface: interface.to_owned(), index, output, current: None, said: None }
+    /// For an interface. `file`: what programs read; `record`: where it stands what has to be undone.
+    pub(super) fn new(file: &Path, interface: &str, record: PathBuf, output: Output) -> Self {
+        // The next process may be in another folder.
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let record = Record::new(record);
+        NameServers { file, interface: interface.to_owned(), record, output, current: None, said: None }
+    }
+
+    /// Undoes what a process that was killed has left.
+    async fn recover(&mut self) {
+        if let Some(way) = self.record.read() {
+            self.undo(&way).await;
+        }
     }
 
     /// Has these servers asked, in place of those before. What goes wrong is said; the link works without names.
-    pub(super) async fn set(&mut self, servers: &[Ipv4Addr]) {
-        if self.current.as_ref().is_some_and(|(current, _)| current == servers) {
+    async fn set(&mut self, link: u32, servers: &[Ipv4Addr]) {
+        let is_set = |(at, current, _): &(u32, Vec<Ipv4Addr>, Way)| *at == link && current == servers;
+        if self.current.as_ref().is_some_and(is_set) {
             return;
         }
         self.remove().await;
+        // What could not be undone then, as `hawser tunnel` had the file, perhaps can now.
+        self.recover().await;
         if servers.is_empty() {
             return;
         }
-        match self.tell(servers).await {
+        match self.change(link, servers).await {
             Ok(way) => {
-                self.current = Some((servers.to_vec(), way));
+                self.current = Some((link, servers.to_vec(), way));
                 self.said = None;
             }
             Err(reason) => {
                 let list: Vec<String> = servers.iter().map(Ipv4Addr::to_string).collect();
-                let text =
-                    format!("{}: name servers {} are not asked: {reason}", self.interface, list.join(", "));
-                if self.said.as_ref() != Some(&text) {
-                    self.output.remark(format_args!("{text}"));
-                    self.said = Some(text);
-                }
+                self.say(format!("name servers {} are not asked: {reason}", list.join(", ")));
             }
         }
-    }
-
-    async fn tell(&self, servers: &[Ipv4Addr]) -> Result<Way, String> {
-        let addresses: Vec<IpAddr> = servers.iter().copied().map(IpAddr::V4).collect();
-        if resolved::is_asked(&self.file) {
-            let found = Resolved::find().await.map_err(|error| format!("systemd-resolved: {error}"))?;
-            let told = found.set_lease_resolvers(self.index, &addresses).await;
-            told.map_err(|error| format!("systemd-resolved: {error}"))?;
-            return Ok(Way::Resolved(Box::new(found)));
-        }
-        let text: String = servers.iter().map(|server| format!("nameserver {server}\n")).collect();
-        if self.file == Path::new(RESOLV_CONF) && self.call_program("-a", &text).await.is_ok() {
-            return Ok(Way::Program);
-        }
-        if Resolv::is_of_a_tunnel(&self.file) {
-            return Err("`hawser tunnel` has its own".to_owned());
-        }
-        let file = || self.file.display();
-        let resolv = Resolv::read_for(&self.file, COMMAND).map_err(|error| format!("{}: {error}", file()))?;
-        resolv.replace(&addresses).map_err(|error| format!("{}: {error}", file()))?;
-        Ok(Way::File(resolv))
     }
 
     /// Undoes it.
-    pub(super) async fn remove(&mut self) {
-        let Some((_, way)) = self.current.take() else { return };
-        let undone = match way {
-            Way::Resolved(resolved) => {
-                resolved.forget_lease_resolvers(self.index).await.map_err(|error| error.to_string())
+    async fn remove(&mut self) {
+        if let Some((_, _, way)) = self.current.take() {
+            self.undo(&way).await;
+        }
+    }
+
+    async fn change(&self, link: u32, servers: &[Ipv4Addr]) -> Result<Way, String> {
+        let addresses: Vec<IpAddr> = servers.iter().copied().map(IpAddr::V4).collect();
+        if resolved::is_asked(&self.file) {
+            let way = Way::Resolved(link);
+            self.note(&way);
+            return match set_in_resolved(link, &addresses).await {
+                Ok(()) => Ok(way),
+                Err(error) => {
+                    self.record.remove();
+                    Err(format!("systemd-resolved: {error}"))
+                }
+            };
+        }
+        if self.file == Path::new(RESOLV_CONF)
+            && let Some(program) = program(folders())
+        {
+            self.note(&Way::Program);
+            let text: String = servers.iter().map(|server| format!("nameserver {server}\n")).collect();
+            match self.call(&program, "-a", &text).await {
+                Ok(()) => return Ok(Way::Program),
+                Err(error) => tracing::debug!(%error, "the file is written instead"),
             }
-            Way::Program => self.call_program("-d", "").await.map_err(|error| error.to_string()),
-            Way::File(resolv) => resolv.restore().map(drop).map_err(|error| error.to_string()),
+            self.record.remove();
+        }
+        self.write(&addresses)
+    }
+
+    /// Writes the file.
+    fn write(&self, servers: &[IpAddr]) -> Result<Way, String> {
+        let place = self.file.display();
+        if let Some(owner) = Resolv::owner(&self.file) {
+            return Err(format!("`hawser {owner}` has written {place}, and has to end first"));
+        }
+        let failed = |error: io::Error| format!("{place}: {error}");
+        let resolv =
+            Resolv::read_for(&self.file, &format!("wifi attach {}", self.interface)).map_err(failed)?;
+        let way = Way::File(resolv.clone());
+        self.record
+            .write_through(&way)
+            .map_err(|error| format!("what {place} was cannot be kept: {error}"))?;
+        if let Err(error) = resolv.replace(servers) {
+            if resolv.restore().is_ok() {
+                self.record.remove();
+            }
+            return Err(failed(error));
+        }
+        Ok(way)
+    }
+
+    /// Undoes a change. If that cannot be done yet it stays on file, for the next time.
+    async fn undo(&mut self, way: &Way) {
+        let undone = match way {
+            // A link that was plugged in again has another number, and resolved has forgotten the one before.
+            Way::Resolved(link) if number(&self.interface) != Some(*link) => Ok(()),
+            Way::Resolved(link) => forget_in_resolved(*link).await.map_err(|error| error.to_string()),
+            Way::Program => match program(folders()) {
+                Some(program) => self.call(&program, "-d", "").await.map_err(|error| error.to_string()),
+                None => Ok(()),
+            },
+            Way::File(resolv) => match resolv.restore() {
+                Ok(true) => Ok(()),
+                // At its end that command writes what was there before, which is the file of this one.
+                Ok(false) if Resolv::owner(resolv.path()).is_some() => {
+                    Err("another `hawser` has the file".to_owned())
+                }
+                // What another program has written since then stays.
+                Ok(false) => Ok(()),
+                Err(error) => Err(error.to_string()),
+            },
         };
-        if let Err(error) = undone {
-            tracing::warn!(error, "the name servers of the lease are still asked");
+        match undone {
+            Ok(()) => self.record.remove(),
+            Err(reason) => {
+                self.say(format!(
+                    "name servers are not as they were: {reason}; the next start tries it again"
+                ));
+            }
+        }
+    }
+
+    /// Says something, once.
+    fn say(&mut self, text: String) {
+        if self.said.as_ref() != Some(&text) {
+            self.output.remark(format_args!("{}: {text}", self.interface));
+            self.said = Some(text);
+        }
+    }
+
+    /// Puts a change on file that a reboot undoes as well. Without a file it is not undone after a kill.
+    fn note(&self, way: &Way) {
+        if let Err(error) = self.record.write(way) {
+            tracing::debug!(%error, "what is changed about name servers is not on file");
         }
     }
 
     /// `resolvconf -a IFACE.hawser`, or `-d`.
-    async fn call_program(&self, what: &str, text: &str) -> io::Result<()> {
-        let mut command = Command::new("resolvconf");
+    async fn call(&self, program: &Path, what: &str, text: &str) -> io::Result<()> {
+        let mut command = Command::new(program);
         command.arg(what).arg(format!("{}.hawser", self.interface)).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn()?;
@@ -124,42 +257,32 @@ impl NameServers {
             child.wait().await
         };
         let status = timeout(PATIENCE, done).await.map_err(|_| io::ErrorKind::TimedOut)??;
-        if status.success() { Ok(()) } else { Err(io::Error::other("resolvconf has failed")) }
+        if status.success() { Ok(()) } else { Err(io::Error::other(format!("{PROGRAM} failed ({status})"))) }
     }
+}
+
+async fn set_in_resolved(link: u32, servers: &[IpAddr]) -> Result<(), ResolvedError> {
+    Resolved::find().await?.set_lease_resolvers(link, servers).await
+}
+
+async fn forget_in_resolved(link: u32) -> Result<(), ResolvedError> {
+    Resolved::find().await?.forget_lease_resolvers(link).await
+}
+
+/// Where programs are; those of the administrator are not in everybody's `PATH`.
+fn folders() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from)).collect()
+}
+
+/// The first `resolvconf` in these folders. systemd's informs systemd-resolved, which nobody asks where this is looked for.
+fn program(folders: Vec<PathBuf>) -> Option<PathBuf> {
+    let mut found = folders.into_iter().map(|folder| folder.join(PROGRAM));
+    found.find(|program| {
+        let is_of_resolved = |real: PathBuf| real.ends_with(PROGRAM_OF_RESOLVED);
+        program.is_absolute() && program.is_file() && !program.canonicalize().is_ok_and(is_of_resolved)
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn file_names_servers_of_the_lease_for_as_long_as_there_is_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("resolv.conf");
-        std::fs::write(&file, "nameserver 192.0.2.1\n").unwrap();
-        let mut names = NameServers::new(file.clone(), "wlan0", 7, Output::default());
-        let read = || std::fs::read_to_string(&file).unwrap();
-        names.set(&[Ipv4Addr::new(10, 0, 0, 1)]).await;
-        assert!(read().ends_with("\nnameserver 10.0.0.1\n"), "{}", read());
-        names.set(&[Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 0, 0, 3)]).await;
-        assert!(read().ends_with("\nnameserver 10.0.0.2\nnameserver 10.0.0.3\n"), "{}", read());
-        names.remove().await;
-        assert_eq!(read(), "nameserver 192.0.2.1\n");
-        names.set(&[]).await;
-        assert_eq!(read(), "nameserver 192.0.2.1\n", "a lease without servers changes nothing");
-    }
-
-    #[tokio::test]
-    async fn names_of_a_tunnel_stay() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("resolv.conf");
-        std::fs::write(&file, "nameserver 192.0.2.1\n").unwrap();
-        Resolv::read(&file).unwrap().replace(&[IpAddr::V4(Ipv4Addr::new(9, 9, 9, 9))]).unwrap();
-        let of_tunnel = std::fs::read_to_string(&file).unwrap();
-        let mut names = NameServers::new(file.clone(), "wlan0", 7, Output::default());
-        names.set(&[Ipv4Addr::new(10, 0, 0, 1)]).await;
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), of_tunnel);
-        names.remove().await;
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), of_tunnel);
-    }
-}
+mod tests;

@@ -8,6 +8,8 @@ use hawser_command::exit::{Exit, Failure};
 /// Why a session with wpa_supplicant ended.
 pub(super) enum Trouble {
     Control(ControlError),
+    /// The interface is gone, or another one has its name.
+    Removed,
     Failure(Failure),
 }
 

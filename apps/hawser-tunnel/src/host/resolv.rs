@@ -3,7 +3,7 @@
 //! A file keeps its place (it may be mounted there by a container) and is written again byte by byte; a symbolic link, as
 //! systemd-resolved makes it, is replaced by a file and made again.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,8 @@ const MARK: &str = "# Written by `hawser ";
 const TUNNEL: &str = "tunnel";
 /// Most bytes of a file that is kept.
 const MOST: u64 = 1 << 20;
+/// Most bytes of a first line that are looked at.
+const MOST_OF_MARK: u64 = 256;
 
 /// What a file was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,9 +68,18 @@ impl Resolv {
         Ok(Resolv { path: path.to_owned(), before, command: command.to_owned() })
     }
 
-    /// Returns true if a `hawser tunnel` has written the file and not restored it yet.
-    pub fn is_of_a_tunnel(path: &Path) -> bool {
-        std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(format!("{MARK}{TUNNEL}`").as_bytes()))
+    /// Returns the command that has written the file and not restored it yet, such as `tunnel`; `None` if another program wrote it.
+    pub fn owner(path: &Path) -> Option<String> {
+        let mut start = Vec::new();
+        std::fs::File::open(path).ok()?.take(MOST_OF_MARK).read_to_end(&mut start).ok()?;
+        let rest = start.strip_prefix(MARK.as_bytes())?;
+        let end = rest.iter().position(|byte| *byte == b'`')?;
+        Some(String::from_utf8_lossy(&rest[..end]).into_owned())
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// How the first line begins.
@@ -112,13 +123,17 @@ impl Resolv {
     /// When it cannot be written.
     pub fn restore(&self) -> io::Result<bool> {
         match std::fs::read(&self.path) {
-            Ok(now) if now.starts_with(self.mark().as_bytes()) => {}
+            // An empty one: the process was killed between emptying and writing it.
+            Ok(now) if now.is_empty() || now.starts_with(self.mark().as_bytes()) => {}
             // Between removing a link and writing the file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             _ => return Ok(false),
         }
         match &self.before {
-            Before::Absent => std::fs::remove_file(&self.path)?,
+            Before::Absent => match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            },
             Before::File(content) => {
                 let content = STANDARD.decode(content).map_err(io::Error::other)?;
                 std::fs::write(&self.path, content)?;
@@ -193,12 +208,37 @@ mod tests {
         std::fs::write(&path, "nameserver 192.0.2.1\n").unwrap();
         let wifi = Resolv::read_for(&path, "wifi attach").unwrap();
         wifi.replace(&RESOLVERS).unwrap();
-        assert!(!Resolv::is_of_a_tunnel(&path));
+        assert_eq!(Resolv::owner(&path).as_deref(), Some("wifi attach"));
         let tunnel = Resolv::read(&path).unwrap();
         tunnel.replace(&RESOLVERS).unwrap();
-        assert!(Resolv::is_of_a_tunnel(&path) && !wifi.restore().unwrap());
+        assert_eq!(Resolv::owner(&path).as_deref(), Some("tunnel"));
+        assert!(!wifi.restore().unwrap());
         assert!(tunnel.restore().unwrap() && wifi.restore().unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "nameserver 192.0.2.1\n");
+        assert_eq!(Resolv::owner(&path), None);
+    }
+
+    #[test]
+    fn half_written_and_removed_files_are_restored() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, absent] = ["resolv.conf", "absent"].map(|name| folder.path().join(name));
+        std::fs::write(&path, "nameserver 192.0.2.1\n").unwrap();
+        let resolv = Resolv::read(&path).unwrap();
+        std::fs::write(&path, "").unwrap();
+        assert!(resolv.restore().unwrap(), "killed between emptying and writing");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "nameserver 192.0.2.1\n");
+        let nothing = Resolv::read(&absent).unwrap();
+        assert!(nothing.restore().unwrap(), "it is as it was already");
+    }
+
+    #[test]
+    fn states_of_before_commands_had_names_are_those_of_a_tunnel() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resolv.conf");
+        let resolv = Resolv::read(&path).unwrap();
+        let mut kept = serde_json::to_value(&resolv).unwrap();
+        kept.as_object_mut().unwrap().remove("command").unwrap();
+        assert_eq!(serde_json::from_value::<Resolv>(kept).unwrap(), resolv);
     }
 
     #[test]

@@ -165,7 +165,7 @@ impl Resolved {
         }
     }
 
-    /// Tells it which resolvers a link got by DHCP. It asks them next to those of other links.
+    /// Has it ask the resolvers that a link got by DHCP, next to those of other links.
     ///
     /// # Errors
     /// [`ResolvedError`], also where this process may not change them (polkit).
@@ -174,12 +174,15 @@ impl Resolved {
         self.call("SetLinkDNS", &(number(link)?, servers)).await
     }
 
-    /// Has it forget what it was told of a link.
+    /// Has it forget what it was told of a link. With one that is gone it has done so.
     ///
     /// # Errors
-    /// [`ResolvedError`]
+    /// [`ResolvedError`], also where this process may not change it (polkit).
     pub async fn forget_lease_resolvers(&self, link: u32) -> Result<(), ResolvedError> {
-        self.call("RevertLink", &(number(link)?,)).await
+        match self.call("RevertLink", &(number(link)?,)).await {
+            Err(error) if is_unknown_link(&error) => Ok(()),
+            result => result,
+        }
     }
 
     /// Returns at the next change. Cancel safe.
