@@ -144,7 +144,7 @@ interop-tunnel: setup ## `hawser tunnel` and `hawser gateway` with connect-ip-go
 	$(CARGO) build --locked --release -p hawser-cli
 	interop/masque/run --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser"
 
-wifi-vm: setup ## `hawser wifi` over simulated radios in a virtual machine, next to wpa_supplicant with dhcpcd: time to an address (docs/wifi.md); ATTACHES=20
+wifi-vm: setup ## `hawser wifi` over simulated radios in a virtual machine, next to wpa_supplicant with dhcpcd: attach, roam, EAP, unit (docs/wifi.md); ATTACHES=20
 	$(CARGO) build --locked --release -p hawser-cli
 	@scripts/wifi-vm "$${CARGO_TARGET_DIR:-target}/release/hawser" --attaches $${ATTACHES:-20}
 

@@ -7,6 +7,21 @@ import math
 import re
 
 ADDRESS = re.compile(r"\[([^]]+)\] (Deleted )?\d+: \S+\s+inet ([0-9.]+)")
+# What each stage has to print: each of these keys, and values that match as a whole.
+WANTED = {
+    "roam": {"same": "yes", "roamed": "yes", "dead_one_tried": "no"},
+    "eap": {"PEAP": "yes", "TLS": "yes"},
+    "lease": {
+        "resolved": r"10\.9\.9\.9", "portal.test": r"10\.9\.9\.80", "mtu": "1400", "route": r"10\.1\.0\.2", "default": r"10\.1\.0\.1",
+        "public_route": "refused", "resolved_after": "", "mtu_after": "1500", "routes_after": "0", "file": r"10\.9\.9\.9",
+        "file_after": r"192\.0\.2\.1", "random_mac": "yes", "server_knows": "yes", "ipv6": "fd00:1:.+",
+    },
+    "unit": {
+        "attached": "yes", "state": "active", "user": "hawser-wifi", "name_server": r"10\.9\.9\.9", "after_kill": "yes",
+        "stopped": "inactive", "address_after": "", "name_server_after": "",
+    },
+    "manager": {"nmcli": "yes", "file": "yes", "state": "10unmanaged", "addresses": "1", "unit": "active"},
+}
 
 
 def fields(words):
@@ -49,7 +64,7 @@ class Results:
                 self.failures.append(rest)
             case "over":
                 self.is_over = True
-            case "booted" | "stage":
+            case "booted" | "roam" | "eap" | "lease" | "unit" | "manager" | "stage":
                 self.lines.append(line)
 
     def times(self, visit):
@@ -100,11 +115,23 @@ class Results:
         """Returns everything for a reader."""
         return "\n".join([*self.lines, *self.table(), *self.phases(), *(f"FAILED: {text}" for text in self.failures)])
 
-    def problems(self):
+    def problems(self, asked):
         """Returns what did not hold."""
         problems = list(self.failures)
         if not self.is_over:
             problems.append("the machine stopped before its end")
+        for stage in asked.stages:
+            problems += self.missing(stage)
         if any(self.times(visit) is None for visit in self.visits):
             problems.append("a visit without an address")
+        return problems
+
+    def missing(self, stage):
+        """Returns what a stage did not print, or printed with another value."""
+        found = [fields(line.split()) for line in self.lines if line.startswith(f"{stage} ")]
+        problems = []
+        for key, wanted in WANTED.get(stage, {}).items():
+            values = [line[key] for line in found if key in line]
+            if not values or any(re.fullmatch(wanted, value) is None for value in values):
+                problems.append(f"{stage}: {key} is {' and '.join(values) or 'absent or empty'}, expected {wanted or 'nothing'}")
         return problems

@@ -113,8 +113,8 @@ def make_root(folder):
     return root
 
 
-def make_overlay(file, hawser, settings):
-    """Writes the archive with the command, the programs of the stages and their settings."""
+def make_overlay(file, hawser, contrib, settings):
+    """Writes the archive with the command, its unit, the programs of the stages and their settings."""
     stripped = file.with_suffix(".hawser")
     run(["strip", "-o", str(stripped), str(hawser)])
     with file.open("wb") as out, Archive(out) as archive:
@@ -124,6 +124,8 @@ def make_overlay(file, hawser, settings):
         archive.path("etc/systemd/system/wifi-vm.service", GUEST / "wifi-vm.service")
         archive.link("etc/systemd/system/default.target", "/etc/systemd/system/wifi-vm.target")
         archive.path("etc/systemd/system/wifi-vm.target", GUEST / "wifi-vm.target")
+        archive.path("usr/lib/systemd/system/hawser-wifi@.service", contrib / "systemd/hawser-wifi@.service")
+        archive.path("usr/share/polkit-1/rules.d/hawser-wifi.rules", contrib / "polkit/hawser-wifi.rules")
         text = "".join(f"{name}='{value}'\n" for name, value in settings.items())
         archive.bytes("opt/wifi-vm/settings", text.encode())
         # Nothing that a first start asks or waits for.

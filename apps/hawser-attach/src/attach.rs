@@ -1,51 +1,56 @@
-//! `hawser wifi attach`: the client on a real interface. wpa_supplicant does the exchanges of layer 2, Hawser the rest.
+//! `hawser wifi attach`: the client on a real interface, in one session with wpa_supplicant after the other.
 
-use std::collections::BTreeMap;
-use std::future::pending;
-use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
-use hawser_policy::Time;
-use hawser_wifi::air::Encounter;
-use hawser_wifi::supplicant::{self, networks, scan_results};
-use hawser_wifi::{
-    Action, Answer, Attachment, Bssid, Event, Exchange, Profile, Report, ScanKind, Settings, Sighting,
-};
-use nix::net::if_::if_nameindex;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
-use super::address::Configurator;
-use super::control::{Control, ControlError};
+use super::Attach;
+use super::driver::Driver;
+use super::interface::{Claim, known_interface, number};
 use super::leases::LeaseFile;
-use super::packets::Packets;
-use super::{Attach, show};
+use super::names::{NameServers, Names};
+use super::trouble::Trouble;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::interrupt::Interrupt;
 use hawser_command::output::Output;
-use hawser_command::report::{print, to_json};
 
 /// wpa_supplicant that has died is looked for after this time, then after twice as long, and so on up to [`MAX_BACKOFF`].
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
-/// How often it is asked whether it is alive: a datagram socket does not tell.
-const PING: Duration = Duration::from_secs(1);
-/// To whom 802.1X over a cable speaks (the PAE group address).
-const CABLE: Bssid = Bssid([0x01, 0x80, 0xc2, 0x00, 0x00, 0x03]);
-/// A cable has nothing to scan; after a failure the next attempt begins this much later.
-const CABLE_PAUSE: Duration = Duration::from_millis(100);
+const GONE: &str = "the interface is gone";
 
 /// Attaches whenever there is an access point, until Ctrl-C.
-pub(super) async fn run(arguments: &Attach, output: Output, mut interrupt: Interrupt) -> Result<(), Failure> {
-    known_interface(&arguments.interface)?;
+pub(super) async fn run(arguments: &Attach, output: Output, interrupt: Interrupt) -> Result<(), Failure> {
+    let interface = &arguments.interface;
+    known_interface(interface)?;
+    let _claim = Claim::of(interface)?;
+    let names = (!arguments.no_names).then(|| {
+        let record = arguments.record_file("names");
+        Names::start(NameServers::new(&arguments.resolv_conf, interface, record, output))
+    });
+    let result = attach(arguments, output, interrupt, names.as_ref()).await;
+    if let Some(names) = names {
+        names.end().await;
+    }
+    result
+}
+
+/// One session with wpa_supplicant after the other.
+async fn attach(
+    arguments: &Attach,
+    output: Output,
+    mut interrupt: Interrupt,
+    names: Option<&Names>,
+) -> Result<(), Failure> {
+    let interface = &arguments.interface;
     let start = Instant::now();
     let mut leases = LeaseFile::open(arguments.lease_file(), output);
     let (mut backoff, mut is_told) = (FIRST_BACKOFF, false);
     loop {
-        let result = match Driver::connect(arguments, output, &mut leases, start).await {
+        let result = match Driver::connect(arguments, output, &mut leases, start, names).await {
             Ok(mut driver) => {
                 if is_told {
-                    output.remark(format_args!("{}: wpa_supplicant is back", arguments.interface));
+                    output.remark(format_args!("{interface}: wpa_supplicant is back"));
                 }
                 (backoff, is_told) = (FIRST_BACKOFF, false);
                 let result = driver.drive(&mut interrupt).await;
@@ -54,377 +59,22 @@ pub(super) async fn run(arguments: &Attach, output: Output, mut interrupt: Inter
             }
             Err(error) => Err(error),
         };
-        match result {
+        let reason = match result {
             Ok(()) => return Ok(()),
-            Err(Trouble::Control(error)) if error.is_transient() => {
-                if !is_told {
-                    output.remark(format_args!("{}: {error}; waiting for it", arguments.interface));
-                    is_told = true;
-                }
-            }
+            // It was there at the start: it may be plugged in again.
+            Err(Trouble::Removed) => GONE.to_owned(),
+            Err(_) if number(interface).is_none() => GONE.to_owned(),
+            Err(Trouble::Control(error)) if error.is_transient() => error.to_string(),
             Err(Trouble::Control(error)) => return Err(Failure::new(Exit::Failure, error.to_string())),
             Err(Trouble::Failure(failure)) => return Err(failure),
+        };
+        if !is_told {
+            output.remark(format_args!("{interface}: {reason}; waiting for it"));
+            is_told = true;
         }
         tokio::select! {
             () = interrupt.raised() => return Ok(()),
             () = sleep(backoff) => backoff = (2 * backoff).min(MAX_BACKOFF),
         }
     }
-}
-
-/// The number of an interface. A name that none has is a mistake, not something to wait for: wpa_supplicant may come, the interface would have to be
-/// plugged in first.
-///
-/// # Errors
-/// Names the interfaces that are there.
-pub(super) fn known_interface(name: &str) -> Result<u32, Failure> {
-    if let Ok(index) = nix::net::if_::if_nametoindex(name) {
-        return Ok(index);
-    }
-    let known: Vec<String> = if_nameindex()
-        .map(|list| list.iter().map(|known| known.name().to_string_lossy().into_owned()).collect())
-        .unwrap_or_default();
-    let others: Vec<&str> = known.iter().map(String::as_str).filter(|known| *known != "lo").collect();
-    let hint = match others[..] {
-        [] => "only the loopback exists".to_owned(),
-        _ => format!("there are: {}", others.join(", ")),
-    };
-    Err(Failure::new(Exit::Failure, format!("{name}: there is no such interface; {hint}")))
-}
-
-/// Why a session with wpa_supplicant ended.
-enum Trouble {
-    Control(ControlError),
-    Failure(Failure),
-}
-
-impl From<ControlError> for Trouble {
-    fn from(error: ControlError) -> Self {
-        Trouble::Control(error)
-    }
-}
-
-/// A session with a wpa_supplicant.
-struct Driver<'a> {
-    arguments: &'a Attach,
-    output: Output,
-    leases: &'a mut LeaseFile,
-    start: Instant,
-    control: Control,
-    packets: Packets,
-    configurator: Configurator,
-    client: Attachment,
-    networks: Vec<(u32, String)>,
-    /// Access points of the newest scan, and whether they want access authentication.
-    seen: BTreeMap<Bssid, (String, bool)>,
-    with: Option<Bssid>,
-    up: Option<Encounter>,
-    /// When the scan of a cable is over.
-    cable_scan: Option<Instant>,
-}
-
-impl<'a> Driver<'a> {
-    async fn connect(
-        arguments: &'a Attach,
-        output: Output,
-        leases: &'a mut LeaseFile,
-        start: Instant,
-    ) -> Result<Self, Trouble> {
-        let interface = &arguments.interface;
-        let mut control = Control::connect(&arguments.control, interface)?;
-        control.tell("ATTACH").await?;
-        let known = networks(&control.ask("LIST_NETWORKS").await?);
-        let names: Vec<String> = known.iter().map(|(_, ssid)| ssid.clone()).collect();
-        if names.is_empty() {
-            let hint = format!("{interface}: wpa_supplicant has no networks: add them to its configuration");
-            return Err(Trouble::Failure(Failure::new(Exit::Failure, hint)));
-        }
-        let packets =
-            Packets::open(interface).map_err(|error| cannot(interface, "watch for addresses", &error))?;
-        let index = nix::net::if_::if_nametoindex(interface.as_str())
-            .map_err(|error| cannot(interface, "find its number", &error.into()))?;
-        let configurator = Configurator::new(index, arguments.metric)
-            .map_err(|error| cannot(interface, "ask the kernel", &error))?;
-        if !arguments.cable {
-            // From here on the choice is Hawser's.
-            control.tell("DISCONNECT").await?;
-        }
-        output.remark(format_args!(
-            "{interface}: wpa_supplicant does scans and exchanges of layer 2, with its own timers; choice and DHCP are hawser's"
-        ));
-        let settings = Settings {
-            profile: Profile::SUPPLICANT,
-            networks: names,
-            choice: arguments.choose.into(),
-            channels: arguments.channels.clone(),
-            mac: packets.mac(),
-        };
-        let now = Time::ZERO + start.elapsed();
-        Ok(Driver {
-            arguments,
-            output,
-            leases,
-            start,
-            control,
-            packets,
-            configurator,
-            client: Attachment::new(now, settings, rand::random()),
-            networks: known,
-            seen: BTreeMap::new(),
-            with: None,
-            up: None,
-            cable_scan: None,
-        })
-    }
-
-    fn now(&self) -> Time {
-        Time::ZERO + self.start.elapsed()
-    }
-
-    /// Until Ctrl-C, or until wpa_supplicant has gone.
-    async fn drive(&mut self, interrupt: &mut Interrupt) -> Result<(), Trouble> {
-        let mut ping = interval(PING);
-        ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            while let Some(action) = self.client.poll_action() {
-                self.act(action).await?;
-            }
-            let timer = self.client.poll_timeout().map(|time| self.start + (time - Time::ZERO));
-            tokio::select! {
-                () = interrupt.raised() => return Ok(()),
-                () = until(timer) => self.client.handle_timeout(self.now()),
-                () = until(self.cable_scan) => self.end_cable_scan(),
-                event = self.control.event() => self.handle(event?).await?,
-                message = self.packets.receive() => {
-                    let message = message.map_err(|error| cannot(&self.arguments.interface, "receive", &error))?;
-                    self.client.handle(self.now(), Event::Dhcp(&message));
-                }
-                _ = ping.tick() => {
-                    self.control.ask("PING").await?;
-                }
-            }
-        }
-    }
-
-    /// What wpa_supplicant says, for the client.
-    async fn handle(&mut self, event: supplicant::Event) -> Result<(), Trouble> {
-        match event {
-            supplicant::Event::ScanResults => {
-                let text = self.control.ask("SCAN_RESULTS").await?;
-                let now = self.now();
-                self.seen.clear();
-                for (sighting, has_eap) in scan_results(&text) {
-                    self.seen.insert(sighting.bssid, (sighting.ssid.clone(), has_eap));
-                    self.client.handle(now, Event::Heard(sighting));
-                }
-                self.client.handle(now, Event::ScanDone);
-            }
-            supplicant::Event::Associating => self.answer(Answer::Authenticated),
-            supplicant::Event::Associated(_) => {
-                self.answer(Answer::Authenticated);
-                let known = self.with.and_then(|bssid| self.seen.get(&bssid));
-                self.answer(Answer::Associated {
-                    eap: self.arguments.cable || known.is_some_and(|known| known.1),
-                });
-            }
-            supplicant::Event::EapSuccess => self.answer(Answer::Eap { number: 0, is_last: true }),
-            supplicant::Event::EapFailure | supplicant::Event::Rejected => self.answer(Answer::Refused),
-            supplicant::Event::Connected(_) => self.client.handle(self.now(), Event::LinkUp),
-            supplicant::Event::Disconnected if self.with.is_some() => {
-                self.client.handle(self.now(), Event::LinkLost);
-            }
-            supplicant::Event::Terminating => {
-                return Err(ControlError::Gone(std::io::Error::other("it says that it ends")).into());
-            }
-            supplicant::Event::Disconnected
-            | supplicant::Event::ScanFailed
-            | supplicant::Event::Authenticating
-            | supplicant::Event::EapStarted => {}
-        }
-        Ok(())
-    }
-
-    fn answer(&mut self, answer: Answer) {
-        if let Some(from) = self.with {
-            self.client.handle(self.now(), Event::Answered { from, answer });
-        }
-    }
-
-    async fn act(&mut self, action: Action) -> Result<(), Trouble> {
-        match action {
-            Action::Scan { .. } if self.arguments.cable => {
-                self.cable_scan = Some(Instant::now() + CABLE_PAUSE)
-            }
-            Action::Scan { kind, channels, .. } => self.scan(kind, &channels).await?,
-            Action::WantLease { ssid } => {
-                if let Some(lease) = self.leases.get(&ssid) {
-                    self.client.know_lease(&ssid, lease);
-                }
-            }
-            Action::Send { to, exchange: Exchange::Authenticate } => self.select(to).await?,
-            // wpa_supplicant goes on by itself.
-            Action::Send { .. } => {}
-            Action::Dhcp(message) => {
-                let source = self.configurator.address().unwrap_or(std::net::Ipv4Addr::UNSPECIFIED);
-                self.packets.send(source, &message).await;
-            }
-            Action::Disconnect => {
-                self.with = None;
-                self.configurator.remove().await;
-                if !self.arguments.cable {
-                    self.control.tell("DISCONNECT").await?;
-                }
-            }
-            Action::Report(report) => self.note(report).await?,
-        }
-        Ok(())
-    }
-
-    /// One that is refused (the radio is busy) is over when its time is.
-    async fn scan(&mut self, kind: ScanKind, channels: &[u16]) -> Result<(), Trouble> {
-        let mut command = "SCAN".to_owned();
-        if kind == ScanKind::Passive {
-            command += " passive=1";
-        }
-        if !channels.is_empty() {
-            let list: Vec<String> = channels.iter().map(u16::to_string).collect();
-            command = format!("{command} freq={}", list.join(","));
-        }
-        match self.control.tell(&command).await {
-            Err(ControlError::Refused { answer, .. }) => {
-                tracing::debug!(answer, "no scan");
-                Ok(())
-            }
-            result => Ok(result?),
-        }
-    }
-
-    fn end_cable_scan(&mut self) {
-        self.cable_scan = None;
-        let now = self.now();
-        for (_, ssid) in self.networks.clone() {
-            self.client.handle(now, Event::Heard(Sighting { bssid: CABLE, ssid, mhz: 0, dbm: 0.0 }));
-        }
-        self.client.handle(now, Event::ScanDone);
-    }
-
-    /// Has wpa_supplicant attach to this access point.
-    async fn select(&mut self, to: Bssid) -> Result<(), Trouble> {
-        self.with = Some(to);
-        if self.arguments.cable {
-            return Ok(self.control.tell("REASSOCIATE").await?);
-        }
-        let ssid = self.seen.get(&to).map(|known| &known.0);
-        let network = self.networks.iter().find(|(_, name)| Some(name) == ssid);
-        let Some((number, _)) = network else { return Ok(()) };
-        self.control.tell(&format!("BSSID {number} {to}")).await?;
-        Ok(self.control.tell(&format!("SELECT_NETWORK {number}")).await?)
-    }
-
-    async fn note(&mut self, report: Report) -> Result<(), Trouble> {
-        let now_s = self.start.elapsed().as_secs_f64();
-        let client = Profile::SUPPLICANT.name;
-        match report {
-            Report::Up(attached) => {
-                self.set(&attached.lease).await?;
-                let known =
-                    Encounter::new(client, now_s, &attached.sighting, &attached.timeline, attached.resent);
-                let encounter = Encounter {
-                    address: Some(attached.lease.address),
-                    is_known_address: attached.is_known_address,
-                    ..known
-                };
-                self.show(&encounter);
-                self.up = Some(encounter);
-                self.leases.put(&attached.sighting.ssid, attached.lease);
-            }
-            Report::Renewed(lease) => self.set(&lease).await?,
-            Report::Failed(failed) => {
-                let known = Encounter::new(client, now_s, &failed.sighting, &failed.timeline, failed.resent);
-                let encounter = Encounter { failed_in: Some(failed.phase), ..known };
-                self.show(&encounter);
-                self.keep(&encounter)?;
-            }
-            Report::Down { up, .. } => self.end_encounter(up)?,
-        }
-        Ok(())
-    }
-
-    async fn set(&mut self, lease: &hawser_wifi::dhcp::Lease) -> Result<(), Trouble> {
-        self.configurator.set(lease).await.map_err(|error| {
-            let interface = &self.arguments.interface;
-            let reason = format!(
-                "{interface}: cannot set the address {}: {error}; it takes root or CAP_NET_ADMIN",
-                lease.address
-            );
-            Trouble::Failure(Failure::new(Exit::Failure, reason))
-        })
-    }
-
-    /// The attachment that was up is over.
-    fn end_encounter(&mut self, up: Duration) -> Result<(), Trouble> {
-        let Some(encounter) = self.up.take() else { return Ok(()) };
-        let encounter = Encounter { up_s: up.as_secs_f64(), ..encounter };
-        if !self.output.json && !self.output.quiet {
-            print(format_args!(
-                "{:9.2} s  {} down after {:.1} s",
-                self.start.elapsed().as_secs_f64(),
-                encounter.bssid,
-                encounter.up_s
-            ));
-        }
-        self.keep(&encounter)
-    }
-
-    fn show(&self, encounter: &Encounter) {
-        if !self.output.json && !self.output.quiet {
-            print(show::line(encounter));
-        }
-    }
-
-    /// Prints a finished record, and appends it to the file.
-    fn keep(&self, encounter: &Encounter) -> Result<(), Trouble> {
-        let line = to_json(encounter);
-        if self.output.json {
-            print(&line);
-        }
-        self.arguments.output.as_deref().map_or(Ok(()), |file| append(file, &line)).map_err(Trouble::Failure)
-    }
-
-    /// Removes the address, and gives the choice back to wpa_supplicant if it is there.
-    async fn leave(mut self) {
-        self.configurator.remove().await;
-        if let Some(up) = self.up.as_ref() {
-            let up_s = self.start.elapsed().as_secs_f64() - up.at_s - up.total_s();
-            let _ = self.end_encounter(Duration::from_secs_f64(up_s.max(0.0)));
-        }
-        if self.arguments.cable {
-            return;
-        }
-        for (number, _) in self.networks.clone() {
-            let _ = self.control.tell(&format!("BSSID {number} any")).await;
-        }
-        let _ = self.control.tell("ENABLE_NETWORK all").await;
-        let _ = self.control.tell("RECONNECT").await;
-    }
-}
-
-async fn until(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => pending().await,
-    }
-}
-
-fn append(file: &Path, line: &str) -> Result<(), Failure> {
-    let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    opened.and_then(|mut open| writeln!(open, "{line}")).map_err(|error| Failure::write(file, &error))
-}
-
-fn cannot(interface: &str, what: &str, error: &std::io::Error) -> Trouble {
-    let hint = match error.kind() {
-        std::io::ErrorKind::PermissionDenied => "; it takes root, or CAP_NET_RAW and CAP_NET_ADMIN",
-        _ => "",
-    };
-    Trouble::Failure(Failure::new(Exit::Failure, format!("{interface}: cannot {what}: {error}{hint}")))
 }

@@ -3,11 +3,16 @@
 mod address;
 mod attach;
 mod control;
+mod driver;
 mod fake;
+mod interface;
 mod leases;
+mod names;
 mod packets;
+mod record;
 mod report;
 mod show;
+mod trouble;
 mod watch;
 
 use std::path::PathBuf;
@@ -90,13 +95,20 @@ pub struct Attach {
     /// The interface is a cable with 802.1X: there is nothing to scan
     #[arg(long, conflicts_with_all = ["channels", "choose"])]
     cable: bool,
-    /// File with the leases of earlier visits, whose addresses are asked for first. Default: hawser/IFACE.leases.json in $XDG_STATE_HOME or
-    /// ~/.local/state
+    /// File with the leases of earlier visits, whose addresses are asked for first; next to it stands what has to be undone after a crash.
+    /// Default: hawser/IFACE.leases.json in $XDG_STATE_HOME or ~/.local/state
     #[arg(long, value_name = "FILE")]
     leases: Option<PathBuf>,
-    /// Metric of the default route over it: larger ones are used less
+    /// Metric of routes over it: larger ones are used less
     #[arg(long, value_name = "N", default_value = "600")]
     metric: u32,
+    /// File with which programs find name servers. Where it names systemd-resolved, that gets them instead; else a program `resolvconf`,
+    /// where there is one
+    #[arg(long, value_name = "FILE", default_value = names::RESOLV_CONF)]
+    resolv_conf: PathBuf,
+    /// Leave name servers as they are
+    #[arg(long, conflicts_with = "resolv_conf")]
+    no_names: bool,
     /// Append each attempt to this file, a JSON object per line: for `hawser wifi report`
     #[arg(short, long, alias = "out", value_name = "FILE")]
     output: Option<PathBuf>,
@@ -110,6 +122,11 @@ impl Attach {
             let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).or_else(home);
             state.unwrap_or_default().join("hawser").join(format!("{}.leases.json", self.interface))
         })
+    }
+
+    /// Where it stands what has to be undone of this kind: next to the leases.
+    fn record_file(&self, kind: &str) -> PathBuf {
+        self.lease_file().with_file_name(format!("{}.{kind}.json", self.interface))
     }
 }
 

@@ -17,6 +17,7 @@ const MAX_FRAME: usize = MAX_MESSAGE + 128;
 pub(super) struct Packets {
     /// No UDP socket: of tokio's types for sockets it is the one that only receives and sends, and asks for no address.
     socket: UdpSocket,
+    interface: String,
     mac: [u8; 6],
 }
 
@@ -29,7 +30,14 @@ impl Packets {
         let socket = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthIp)?;
         // The address has the interface and no protocol: that of the socket stays.
         bind(socket.as_raw_fd(), &address)?;
-        Ok(Packets { socket: UdpSocket::from_std(socket.into())?, mac })
+        Ok(Packets { socket: UdpSocket::from_std(socket.into())?, interface: interface.to_owned(), mac })
+    }
+
+    /// Reads the hardware address of the interface again: from now on frames come from there.
+    pub(super) fn read_mac(&mut self) -> io::Result<[u8; 6]> {
+        let address = link_address(&self.interface)?;
+        self.mac = address.addr().ok_or_else(|| io::Error::other("it has no hardware address"))?;
+        Ok(self.mac)
     }
 
     /// Hardware address of the interface.

@@ -1,9 +1,21 @@
-//! An attempt as a line for people.
+//! An attempt as a line: for people, and in a file.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
 
+use hawser_command::exit::Failure;
 use hawser_wifi::Phase;
 use hawser_wifi::air::Encounter;
+
+/// Appends a line to a file, which is made if it is not there.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn append(file: &Path, line: &str) -> Result<(), Failure> {
+    let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
+    opened.and_then(|mut open| writeln!(open, "{line}")).map_err(|error| Failure::write(file, &error))
+}
 
 /// `12.4 s  Fastweb 02:00:5e:00:00:07, 2437 MHz, -63 dBm: up after 0.71 s (..), 10.64.0.3, used for 12.1 s`.
 pub(super) fn line(encounter: &Encounter) -> String {

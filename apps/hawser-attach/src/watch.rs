@@ -10,7 +10,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{Instant, sleep_until};
 
 use super::Watch;
-use super::attach::known_interface;
+use super::interface::known_interface;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::interrupt::Interrupt;
 

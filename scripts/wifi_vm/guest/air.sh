@@ -73,14 +73,20 @@ unserve() {
 # switch_off N: the access point falls silent, as one that is out of reach does.
 switch_off() {
   local running=POINT$1
-  kill -9 "${!running}" 2>/dev/null
-  wait "${!running}" 2>/dev/null
+  [ -z "${!running:-}" ] || { kill -9 "${!running}"; wait "${!running}"; } 2>/dev/null
+  eval "POINT$1="
   ip -n ap$1 link set wlan$1 down
+}
+
+# end_supplicant: the one of this program, before systemd starts another one.
+end_supplicant() {
+  end_supplicant
+  SUPPLICANT=
 }
 
 # supplicant LINE...: wpa_supplicant with this network, not attached.
 supplicant() {
-  [ -z "${SUPPLICANT:-}" ] || { kill $SUPPLICANT; wait $SUPPLICANT; } 2>/dev/null
+  end_supplicant
   { printf 'ctrl_interface=DIR=%s\nnetwork={\n' $CONTROL; printf '  %s\n' "$@"; printf '}\n'; } >$OUT/wpa.conf
   wpa_supplicant -t -i wlan0 -D nl80211 -c $OUT/wpa.conf -f $OUT/wpa.log &
   SUPPLICANT=$!
@@ -99,12 +105,21 @@ await() {
   done
   return 1
 }
+yes_if() { if "$@"; then echo yes; else echo no; fi; }
 no_address() { [ -n "$(address)" ] || echo none; }
 detach() { wpa disconnect >/dev/null; wpa bss_flush 0 >/dev/null; }
 # Clients: Hawser's, and Debian's dhcpcd with its own configuration.
 start_hawser() { hawser wifi attach wlan0 --control $CONTROL "$@" >$OUT/hawser.txt 2>$OUT/hawser.err & CLIENT=$!; }
 stop() { kill -INT $CLIENT 2>/dev/null; wait $CLIENT 2>/dev/null; CLIENT=; await 5 no_address; }
 start_stock() { dhcpcd --nobackground --quiet wlan0 >$OUT/dhcpcd.log 2>&1 & CLIENT=$!; sleep 1; }
+# tidy: ends what a stage has left, also one that returned early.
+tidy() {
+  local n
+  [ -z "${CLIENT:-}" ] || stop
+  [ -z "${HELPER:-}" ] || { kill $HELPER; wait $HELPER; } 2>/dev/null
+  HELPER=
+  for n in 1 2; do unserve $n; switch_off $n; done
+}
 # The log of wpa_supplicant, and of addresses, for the figures.
 send_logs() {
   sed -nE 's/^([0-9.]+): wlan0: (SME: Trying to authenticate|Associated|CTRL-EVENT-(CONNECTED|DISCONNECTED|SCAN-STARTED|EAP-SUCCESS)).*/wpa at=\1 \2/p' $OUT/wpa.log

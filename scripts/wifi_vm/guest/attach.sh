@@ -51,6 +51,4 @@ stage_attach() {
   send_logs
   sed 's/^/attempt PSK /' $OUT/attempts.jsonl 2>/dev/null
   cat $OUT/hawser.txt $OUT/hawser.err $OUT/dhcpcd.log >&2 2>/dev/null
-  unserve 1
-  switch_off 1
 }

@@ -15,6 +15,7 @@ for stage in $STAGES; do
   say "stage $stage"
   if ! declare -F "stage_$stage" >/dev/null; then . "./$stage.sh"; fi
   "stage_$stage"
+  tidy
   result "stage $stage ended at=$(cut -d' ' -f1 /proc/uptime)"
 done
 off

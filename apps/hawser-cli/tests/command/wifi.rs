@@ -164,6 +164,8 @@ fn far_end(programs: &Programs, folder: &Path) -> [Running; 2] {
         "--user=root",
     ])
     .args(["--dhcp-range=10.7.0.50,10.7.0.60,255.255.255.0,1h", "--log-dhcp", "--log-facility=-"])
+    .args(["--dhcp-option=option:mtu,1400", "--dhcp-option=option:dns-server,10.7.0.53"])
+    .arg("--dhcp-option=option:classless-static-route,0.0.0.0/0,10.7.0.1,10.20.0.0/16,10.7.0.2")
     .arg(format!("--dhcp-leasefile={place}/dnsmasq.leases"))
     .arg(format!("--pid-file={place}/dnsmasq.pid"))
     .stdout(Stdio::null())
@@ -186,11 +188,17 @@ pub(crate) fn supplicant(programs: &Programs, folder: &Path) -> Running {
     running
 }
 
-pub(crate) fn attach(folder: &Path, log: &str) -> Running {
+fn attach_command(folder: &Path) -> Command {
     let [control, leases, records] =
         ["control", "leases.json", "records.jsonl"].map(|name| folder.join(name));
     let mut command = hawser(["wifi", "attach", "w0", "--cable"]);
     command.arg("--control").arg(control).arg("--leases").arg(leases).arg("-o").arg(records);
+    command.arg("--resolv-conf").arg(folder.join("resolv.conf"));
+    command
+}
+
+pub(crate) fn attach(folder: &Path, log: &str) -> Running {
+    let mut command = attach_command(folder);
     command.stdout(Stdio::null()).stderr(std::fs::File::create(folder.join(log)).unwrap());
     Running::start(command)
 }
@@ -219,7 +227,7 @@ fn a_real_supplicant_authenticates_a_real_server_gives_an_address_and_a_death_is
 
     let mut first = attach(place, "first.log");
     wait_until("there is an address", has_address);
-    assert!(ip("route show default").contains("via 10.7.0.1 dev w0"), "{}", ip("route"));
+    wait_until("there is a way out", || ip("route show default").contains("via 10.7.0.1 dev w0"));
 
     supplicant_now.signal(Signal::SIGKILL);
     let said =
@@ -234,6 +242,7 @@ fn a_real_supplicant_authenticates_a_real_server_gives_an_address_and_a_death_is
 
     first.signal(Signal::SIGINT);
     assert!(!has_address(), "it leaves the interface as it was");
+    assert!(!place.join("resolv.conf").exists(), "as before");
     let records = lines(&place.join("records.jsonl"));
     let up: Vec<&Value> = records.iter().filter(|record| record.get("failed_in").is_none()).collect();
     assert_eq!(up.len(), 2, "{records:?}");
@@ -245,6 +254,67 @@ fn a_real_supplicant_authenticates_a_real_server_gives_an_address_and_a_death_is
     }
     assert_eq!(up[0]["address"], up[1]["address"]);
     drop(supplicant_now);
+}
+
+/// Returns true if everything that the lease names is set.
+fn has_lease(folder: &Path) -> bool {
+    has_address()
+        && ip("link show w0").contains("mtu 1400")
+        && ip("route show default").contains("via 10.7.0.1 dev w0")
+        && ip("route show 10.20.0.0/16").contains("via 10.7.0.2 dev w0")
+        && std::fs::read_to_string(folder.join("resolv.conf")).unwrap().contains("nameserver 10.7.0.53\n")
+}
+
+#[test]
+fn what_a_lease_names_is_set_and_undone_even_after_a_kill() {
+    let programs = match Programs::find() {
+        Ok(programs) => programs,
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
+        return eprintln!("skipped: network namespaces need root ({error})");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    let before = "nameserver 192.0.2.1\n";
+    std::fs::write(place.join("resolv.conf"), before).unwrap();
+    let names = || std::fs::read_to_string(place.join("resolv.conf")).unwrap();
+    ip("link set lo up");
+    let far = Far::start();
+    ip(&format!("link add w0 type veth peer name p0 netns {}", far.thread));
+    ip("link set w0 up");
+    // Another way out, with the same metric.
+    ip("link add other type veth peer name end");
+    ip("addr add 10.9.0.2/24 dev other");
+    ip("link set other up");
+    ip("route add default via 10.9.0.1 dev other metric 600");
+    let others = || ip("route show default").contains("via 10.9.0.1 dev other metric 600");
+    let far = far.serve(programs, &folder);
+    let _supplicant = supplicant(&far.programs, place);
+
+    let mut killed = attach(place, "killed.log");
+    wait_until("everything of the lease is set", || has_lease(place));
+    assert!(others(), "{}", ip("route"));
+    let words = run_failing(attach_command(place), 1);
+    assert!(words.contains("w0: another `hawser wifi attach` runs as process"), "{words}");
+    assert!(has_lease(place), "the refused one has changed nothing");
+
+    killed.signal(Signal::SIGKILL);
+    assert!(has_lease(place), "nobody has undone it");
+    let mut next = attach(place, "next.log");
+    let said = |log: &str, words: &str| std::fs::read_to_string(place.join(log)).unwrap().contains(words);
+    wait_until("the next one is there", || said("next.log", "choice and DHCP are hawser's"));
+    next.signal(Signal::SIGINT);
+    assert!(!has_address() && others(), "{}", ip("route"));
+    assert!(ip("link show w0").contains("mtu 1500"), "{}", ip("link show w0"));
+    assert_eq!(names(), before);
+
+    let mut last = attach(place, "last.log");
+    wait_until("everything of the lease is set again", || has_lease(place));
+    ip("link delete w0");
+    wait_until("it is noticed", || said("last.log", "w0: the interface is gone; waiting for it"));
+    wait_until("names are asked where they were", || names() == before);
+    last.signal(Signal::SIGINT);
 }
 
 /// A namespace of its own, held by a thread that is in it.

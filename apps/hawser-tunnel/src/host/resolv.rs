@@ -3,7 +3,7 @@
 //! A file keeps its place (it may be mounted there by a container) and is written again byte by byte; a symbolic link, as
 //! systemd-resolved makes it, is replaced by a file and made again.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,27 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// The first line of what is written here: who else changes the file since then is not overruled.
-const MARK: &str = "# Written by `hawser tunnel`; it writes the file as it was when it ends.";
+/// How the first line of what is written here begins, before the name of the command: what another program writes since then stays.
+const MARK: &str = "# Written by `hawser ";
+/// The command whose states have no name in them.
+const TUNNEL: &str = "tunnel";
 /// Most bytes of a file that is kept.
 const MOST: u64 = 1 << 20;
+/// Most bytes of a first line that are looked at.
+const MOST_OF_MARK: u64 = 256;
 
 /// What a file was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolv {
     path: PathBuf,
     before: Before,
+    /// The command that writes it.
+    #[serde(default = "tunnel")]
+    command: String,
+}
+
+fn tunnel() -> String {
+    TUNNEL.to_owned()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,11 +45,19 @@ enum Before {
 }
 
 impl Resolv {
-    /// Reads what the file is now.
+    /// Reads what the file is now, for `hawser tunnel`.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn read(path: &Path) -> io::Result<Self> {
+        Resolv::read_for(path, TUNNEL)
+    }
+
+    /// Reads what the file is now, for the command of this name.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read_for(path: &Path, command: &str) -> io::Result<Self> {
         let before = match std::fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Before::Absent,
             Err(error) => return Err(error),
@@ -46,7 +65,26 @@ impl Resolv {
             Ok(metadata) if metadata.len() > MOST => return Err(io::ErrorKind::FileTooLarge.into()),
             Ok(_) => Before::File(STANDARD.encode(std::fs::read(path)?)),
         };
-        Ok(Resolv { path: path.to_owned(), before })
+        Ok(Resolv { path: path.to_owned(), before, command: command.to_owned() })
+    }
+
+    /// Returns the command that has written the file and not restored it yet, such as `tunnel`; `None` if another program wrote it.
+    pub fn owner(path: &Path) -> Option<String> {
+        let mut start = Vec::new();
+        std::fs::File::open(path).ok()?.take(MOST_OF_MARK).read_to_end(&mut start).ok()?;
+        let rest = start.strip_prefix(MARK.as_bytes())?;
+        let end = rest.iter().position(|byte| *byte == b'`')?;
+        Some(String::from_utf8_lossy(&rest[..end]).into_owned())
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How the first line begins.
+    fn mark(&self) -> String {
+        format!("{MARK}{}`", self.command)
     }
 
     /// The resolvers that a file names (resolv.conf(5)); none if there is no file.
@@ -69,7 +107,7 @@ impl Resolv {
     /// # Errors
     /// When it cannot be written.
     pub fn replace(&self, resolvers: &[IpAddr]) -> io::Result<()> {
-        let mut text = format!("{MARK}\n");
+        let mut text = format!("{}; it writes the file as it was when it ends.\n", self.mark());
         for resolver in resolvers {
             text.push_str(&format!("nameserver {resolver}\n"));
         }
@@ -85,13 +123,17 @@ impl Resolv {
     /// When it cannot be written.
     pub fn restore(&self) -> io::Result<bool> {
         match std::fs::read(&self.path) {
-            Ok(now) if now.starts_with(MARK.as_bytes()) => {}
+            // An empty one: the process was killed between emptying and writing it.
+            Ok(now) if now.is_empty() || now.starts_with(self.mark().as_bytes()) => {}
             // Between removing a link and writing the file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             _ => return Ok(false),
         }
         match &self.before {
-            Before::Absent => std::fs::remove_file(&self.path)?,
+            Before::Absent => match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            },
             Before::File(content) => {
                 let content = STANDARD.decode(content).map_err(io::Error::other)?;
                 std::fs::write(&self.path, content)?;
@@ -157,6 +199,46 @@ mod tests {
         .unwrap();
         let expected: Vec<IpAddr> = vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
         assert_eq!(Resolv::resolvers(&path).unwrap(), expected);
+    }
+
+    #[test]
+    fn commands_do_not_restore_what_another_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resolv.conf");
+        std::fs::write(&path, "nameserver 192.0.2.1\n").unwrap();
+        let wifi = Resolv::read_for(&path, "wifi attach").unwrap();
+        wifi.replace(&RESOLVERS).unwrap();
+        assert_eq!(Resolv::owner(&path).as_deref(), Some("wifi attach"));
+        let tunnel = Resolv::read(&path).unwrap();
+        tunnel.replace(&RESOLVERS).unwrap();
+        assert_eq!(Resolv::owner(&path).as_deref(), Some("tunnel"));
+        assert!(!wifi.restore().unwrap());
+        assert!(tunnel.restore().unwrap() && wifi.restore().unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "nameserver 192.0.2.1\n");
+        assert_eq!(Resolv::owner(&path), None);
+    }
+
+    #[test]
+    fn half_written_and_removed_files_are_restored() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, absent] = ["resolv.conf", "absent"].map(|name| folder.path().join(name));
+        std::fs::write(&path, "nameserver 192.0.2.1\n").unwrap();
+        let resolv = Resolv::read(&path).unwrap();
+        std::fs::write(&path, "").unwrap();
+        assert!(resolv.restore().unwrap(), "killed between emptying and writing");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "nameserver 192.0.2.1\n");
+        let nothing = Resolv::read(&absent).unwrap();
+        assert!(nothing.restore().unwrap(), "it is as it was already");
+    }
+
+    #[test]
+    fn states_of_before_commands_had_names_are_those_of_a_tunnel() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resolv.conf");
+        let resolv = Resolv::read(&path).unwrap();
+        let mut kept = serde_json::to_value(&resolv).unwrap();
+        kept.as_object_mut().unwrap().remove("command").unwrap();
+        assert_eq!(serde_json::from_value::<Resolv>(kept).unwrap(), resolv);
     }
 
     #[test]

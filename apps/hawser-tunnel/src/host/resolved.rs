@@ -165,6 +165,26 @@ impl Resolved {
         }
     }
 
+    /// Has it ask the resolvers that a link got by DHCP, next to those of other links.
+    ///
+    /// # Errors
+    /// [`ResolvedError`], also where this process may not change them (polkit).
+    pub async fn set_lease_resolvers(&self, link: u32, servers: &[IpAddr]) -> Result<(), ResolvedError> {
+        let servers: Vec<(i32, Vec<u8>)> = servers.iter().map(family_and_bytes).collect();
+        self.call("SetLinkDNS", &(number(link)?, servers)).await
+    }
+
+    /// Has it forget what it was told of a link. With one that is gone it has done so.
+    ///
+    /// # Errors
+    /// [`ResolvedError`], also where this process may not change it (polkit).
+    pub async fn forget_lease_resolvers(&self, link: u32) -> Result<(), ResolvedError> {
+        match self.call("RevertLink", &(number(link)?,)).await {
+            Err(error) if is_unknown_link(&error) => Ok(()),
+            result => result,
+        }
+    }
+
     /// Returns at the next change. Cancel safe.
     pub(crate) async fn changed(&mut self) -> Change {
         if let Some(owners) = &mut self.owners {
@@ -224,7 +244,11 @@ fn is_unknown_link(error: &ResolvedError) -> bool {
 }
 
 fn index(link: &LinkResolvers) -> Result<i32, ResolvedError> {
-    i32::try_from(link.device.number()).map_err(|error| zbus::Error::from(io::Error::other(error)).into())
+    number(link.device.number())
+}
+
+fn number(link: u32) -> Result<i32, ResolvedError> {
+    i32::try_from(link).map_err(|error| zbus::Error::from(io::Error::other(error)).into())
 }
 
 /// An address of any family that can be asked without naming a link.

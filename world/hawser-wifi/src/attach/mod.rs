@@ -344,7 +344,7 @@ impl Attachment {
             is_known_address: dhcp.is_known_address(),
             lease,
         };
-        self.actions.push_back(Action::Report(Report::Up(attached)));
+        self.actions.push_back(Action::Report(Report::Up(Box::new(attached))));
         self.state = State::Up { bssid: attempt.sighting.bssid, since: now, dhcp };
     }
 

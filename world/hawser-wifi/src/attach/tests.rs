@@ -147,7 +147,7 @@ fn attach(attachment: &mut Attachment, mut now: Time, step: Duration, pairs: u8)
                 };
                 attachment.handle(now, Event::Dhcp(&answer.encode()));
             }
-            Action::Report(Report::Up(attached)) => return (now - step, attached),
+            Action::Report(Report::Up(attached)) => return (now - step, *attached),
             other => panic!("{other:?}"),
         }
         todo.extend(actions(attachment));

@@ -137,7 +137,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
     /// There is an address: configure it.
-    Up(Attached),
+    Up(Box<Attached>),
     /// The lease was renewed.
     Renewed(Lease),
     /// An attempt has failed.

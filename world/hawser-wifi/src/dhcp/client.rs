@@ -73,7 +73,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Begins now: with the address of this lease if the profile has it so, else with DISCOVER.
+    /// Begins now: with the address of this lease if the profile has it so, else with DISCOVER. A lease that another hardware address was
+    /// given is not asked for: that would say who has drawn this one (RFC 7844 section 3.3).
     pub fn new(
         now: Time,
         mac: [u8; 6],
@@ -81,6 +82,7 @@ impl Client {
         known: Option<&Lease>,
         mut random: ChaCha8Rng,
     ) -> Self {
+        let known = known.filter(|lease| lease.mac.is_none_or(|holder| holder == mac));
         let reboot = profile.reboot.zip(known);
         let state = match reboot {
             Some((retry, lease)) => {

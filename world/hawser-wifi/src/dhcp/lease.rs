@@ -39,7 +39,7 @@ pub struct Lease {
     pub prefix: u8,
     /// The first router.
     pub router: Option<Ipv4Addr>,
-    /// Name servers.
+    /// Name servers, [`MAX_ADDRESSES`](super::MAX_ADDRESSES) at most; none of them is this host itself.
     pub name_servers: Vec<Ipv4Addr>,
     /// Largest packet of the link, 1280 bytes or more; `None`: what the interface has.
     #[serde(default)]
@@ -49,6 +49,9 @@ pub struct Lease {
     pub routes: Vec<Route>,
     /// Who gave it.
     pub server: Option<Ipv4Addr>,
+    /// The hardware address that it was given to; `None`: not known.
+    #[serde(default)]
+    pub mac: Option<[u8; 6]>,
     /// How long it lasts, seconds. `u32::MAX`: unlimited (RFC 2131 section 3.3).
     pub seconds: u32,
     /// After which time it is renewed, seconds.
@@ -78,7 +81,7 @@ impl Lease {
             address,
             prefix,
             router,
-            name_servers: message.name_servers.clone(),
+            name_servers: message.name_servers.iter().filter(|server| is_host(server)).copied().collect(),
             mtu: message.mtu.filter(|mtu| *mtu >= SMALLEST_MTU),
             routes: message
                 .routes
@@ -88,6 +91,7 @@ impl Lease {
                 .take(MAX_ROUTES)
                 .collect(),
             server: message.server,
+            mac: Some(message.mac),
             seconds,
             renew_seconds,
         })

@@ -134,6 +134,17 @@ fn a_known_lease_is_asked_for_first_and_costs_two_messages_at_most() {
 }
 
 #[test]
+fn drawn_hardware_address_does_not_ask_for_the_lease_of_another() {
+    let kind_for = |mac| {
+        let known = Lease { mac, ..lease() };
+        sent(&mut client(&Profile::FAST_RESUMING, Some(&known))).kind
+    };
+    assert_eq!(kind_for(Some([2, 0, 0, 0, 0, 8])), Kind::Discover);
+    assert_eq!(kind_for(Some(MAC)), Kind::Request);
+    assert_eq!(kind_for(None), Kind::Request, "of a file that does not say");
+}
+
+#[test]
 fn answers_to_others_and_addresses_that_nobody_can_use_are_ignored() {
     let mut client = client(&Profile::FAST, None);
     let discover = sent(&mut client);
@@ -195,6 +206,7 @@ fn lease() -> Lease {
         mtu: Some(1400),
         routes: vec![Route { network: Ipv4Addr::new(10, 8, 0, 0), prefix: 16, router: Some(SERVER) }],
         server: Some(SERVER),
+        mac: Some(MAC),
         seconds: 600,
         renew_seconds: 300,
     }
@@ -252,6 +264,15 @@ fn lease_has_the_mtu_unless_it_would_end_quic() {
 }
 
 #[test]
+fn name_servers_are_hosts_and_not_this_one() {
+    let own = Ipv4Addr::new(127, 0, 0, 53);
+    let lease = lease_of(|message| {
+        message.name_servers = vec![own, Ipv4Addr::BROADCAST, Ipv4Addr::new(224, 0, 0, 251), SERVER];
+    });
+    assert_eq!(lease.name_servers, [SERVER]);
+}
+
+#[test]
 fn routes_replace_the_router_and_lead_to_private_networks_only() {
     let other = Ipv4Addr::new(10, 0, 0, 2);
     let lease = lease_of(|message| {
@@ -284,13 +305,14 @@ fn routes_in_two_parts_are_one_list() {
 }
 
 #[test]
-fn leases_of_a_file_without_mtu_and_routes_are_read() {
+fn leases_of_a_file_without_mtu_routes_and_hardware_address_are_read() {
     let mut leases = Leases::default();
-    leases.put("net", Lease { mtu: None, routes: Vec::new(), ..lease() }, 1000);
+    leases.put("net", Lease { mtu: None, routes: Vec::new(), mac: None, ..lease() }, 1000);
     let mut json: serde_json::Value = serde_json::from_str(&leases.to_json()).unwrap();
     let inner = json["net"]["lease"].as_object_mut().unwrap();
     inner.remove("mtu");
     inner.remove("routes");
+    inner.remove("mac");
     assert_eq!(Leases::from_json(&json.to_string()).unwrap(), leases);
 }
 

@@ -46,6 +46,25 @@ async fn resolvers_of_everything_are_asked_for_all_names() {
 }
 
 #[tokio::test]
+async fn resolvers_of_a_lease_are_asked_next_to_those_of_other_links() {
+    let Some(bus) = Bus::start() else { return };
+    let stand_in = StandIn::start(&bus, Temper::Willing, &[UPSTREAM]).await;
+    let resolved = Resolved::connect(&bus.address).await.unwrap();
+    resolved.set_lease_resolvers(7, &[UPSTREAM]).await.unwrap();
+    resolved.forget_lease_resolvers(7).await.unwrap();
+    assert_eq!(stand_in.calls(), ["7 asks 192.0.2.1", "7 reverted"]);
+}
+
+#[tokio::test]
+async fn resolvers_of_a_link_that_is_gone_are_forgotten() {
+    let Some(bus) = Bus::start() else { return };
+    let _stand_in = StandIn::start(&bus, Temper::Late(2), &[UPSTREAM]).await;
+    let resolved = Resolved::connect(&bus.address).await.unwrap();
+    assert!(resolved.set_lease_resolvers(7, &[UPSTREAM]).await.is_err());
+    resolved.forget_lease_resolvers(7).await.unwrap();
+}
+
+#[tokio::test]
 async fn resolvers_of_domains_are_asked_for_these_only() {
     let Some(bus) = Bus::start() else { return };
     let stand_in = StandIn::start(&bus, Temper::Willing, &[]).await;
