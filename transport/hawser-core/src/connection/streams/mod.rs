@@ -433,7 +433,7 @@ impl Streams {
         self.totals.replace(&before, &after);
         if !send.queued && send.has_unsent() {
             send.queued = true;
-            self.order.push(send.priority, key);
+            self.order.begin(send.priority, key, &mut send.turn);
         }
         if !send.requeued && after.lost > 0 {
             send.requeued = true;

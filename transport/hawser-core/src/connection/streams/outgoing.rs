@@ -206,6 +206,7 @@ impl Streams {
                         break;
                     };
                     self.credit.take(send.mark_sent(range.start..range.start + count));
+                    self.order.count(*cursor, &mut send.turn, count);
                     written.new_bytes += count;
                 }
                 *skip = 0;
@@ -215,16 +216,20 @@ impl Streams {
                     self.note_stream_control(key);
                 }
             }
-            let exhausted = self.table.send_mut(key).is_none_or(|send| !send.has_unsent());
-            if exhausted {
-                if let Some(send) = self.table.send_mut(key) {
-                    send.queued = false;
+            match self.table.send_mut(key) {
+                Some(send) if send.has_unsent() => {
+                    if full && *take_turns {
+                        self.order.rotate(*cursor, &mut send.turn);
+                    } else {
+                        *cursor = cursor.next();
+                    }
                 }
-                self.order.remove(*cursor);
-            } else if full && *take_turns {
-                self.order.rotate(*cursor);
-            } else {
-                *cursor = cursor.next();
+                send => {
+                    if let Some(send) = send {
+                        send.queued = false;
+                    }
+                    self.order.remove(*cursor);
+                }
             }
             if full {
                 return ControlFlow::Break(());

@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::copies::Copies;
 use super::errors::{ClosedStream, ResetAtError, WriteError};
+use super::order::Turn;
 use super::send_buffer::SendBuffer;
 use crate::connection::range_set::RangeSet;
 
@@ -119,6 +120,7 @@ pub(super) struct SendStream {
     pub(super) blocked: WriteBlock,
     /// Whether it is in the send order.
     pub(super) queued: bool,
+    pub(super) turn: Turn,
     /// Whether it is in the order of retransmissions.
     pub(super) requeued: bool,
     /// What was said about its bytes, if anything was.
@@ -140,6 +142,7 @@ impl SendStream {
             priority: 0,
             blocked: WriteBlock::None,
             queued: false,
+            turn: Turn::default(),
             requeued: false,
             metadata: None,
         }

@@ -77,15 +77,14 @@ fn data_of_every_length_fits_where_it_can() {
 #[test]
 fn streams_of_equal_priority_take_turns() {
     let mut streams = client();
-    let ids: Vec<_> = (0..3).map(|_| stream_with(&mut streams, 10_000)).collect();
-    let order: Vec<_> = (0..6)
-        .map(|_| {
-            let packet = build(&mut streams, 1_000, 0).expect("data");
-            assert_eq!(packet.frames.len(), 1);
-            ranges(&packet)[0].0
-        })
-        .collect();
-    assert_eq!(order, [ids[0], ids[1], ids[2], ids[0], ids[1], ids[2]]);
+    let ids: Vec<_> = (0..3).map(|_| stream_with(&mut streams, 80_000)).collect();
+    let packets = std::iter::from_fn(|| build(&mut streams, 1_000, 0));
+    let order: Vec<_> = packets.map(|packet| ranges(&packet)[0].0).collect();
+    let turns: Vec<_> = order.chunk_by(|a, b| a == b).map(|turn| (turn[0], turn.len())).collect();
+    // A turn is 64 kB. One that had its turn is next after as much of those that begin.
+    let (whole, rest) = (66, 15);
+    assert_eq!(turns[..3], [(ids[0], whole), (ids[1], whole), (ids[0], rest)]);
+    assert_eq!(turns[3..], [(ids[2], whole), (ids[1], rest), (ids[2], rest - 1)]);
 }
 
 #[test]
