@@ -57,6 +57,8 @@ pub struct Ack {
     pub largest_acked: u64,
     /// When that packet was sent.
     pub largest_sent_at: Time,
+    /// Each packet before this number was acknowledged or is known to be lost.
+    pub settled: u64,
     /// Bytes in flight after removal.
     pub bytes_in_flight: u64,
     /// The path on which it arrived. Often another one than its packets took: then the sample has that path's way back.
@@ -114,6 +116,8 @@ pub struct Loss {
     pub largest_sent_at: Time,
     /// Its number.
     pub largest_lost: u64,
+    /// The number of the oldest one; between them lie others that arrived, or were lost.
+    pub smallest_lost: u64,
     /// Bytes in flight after removal.
     pub bytes_in_flight: u64,
     /// Bytes in flight when the newest lost packet was sent, including it (draft-ietf-ccwg-bbr section 5.5.10.2:
@@ -138,6 +142,7 @@ impl Loss {
             packets: 0,
             largest_sent_at: Time::ZERO,
             largest_lost: 0,
+            smallest_lost: 0,
             bytes_in_flight: 0,
             inflight_at_send: 0,
             lost_since_sent: 0,

@@ -96,7 +96,12 @@ impl<A: Application> Host<A> {
         self.sockets.connections.get(handle.0)?.as_ref().map(|slot| &slot.connection)
     }
 
-    /// The connection with the lowest handle: the only one in most tests.
+    /// The connection with the lowest handle, to be looked at.
+    pub fn peek_first(&self) -> Option<&Connection> {
+        self.sockets.connections.iter().flatten().next().map(|slot| &slot.connection)
+    }
+
+    /// The connection with the lowest handle: the only one in most tests. It is asked afterwards what it wants to send.
     pub fn first_connection(&mut self) -> Option<&mut Connection> {
         let handle = self.sockets.connections.iter().position(Option::is_some)?;
         self.sockets.connection(ConnectionHandle(handle))

@@ -31,6 +31,7 @@ mod moving;
 mod multipath;
 mod one_way_delays;
 mod oracle;
+mod pages;
 mod pauses;
 mod policy_sets;
 mod priorities;

@@ -1,8 +1,4 @@
-use hawser_policy::{Loss, Sent, Time};
-
-/// Packets after a lost one that tell it is lost (RFC 9002 section 6.1.1): an interval is known when so many of those after it are
-/// acknowledged.
-const REORDERING: u64 = 3;
+use hawser_policy::{Ack, Loss, Sent, Time};
 
 /// A monitor interval: what was sent at one rate, and what came of it.
 #[derive(Clone, Copy, Debug)]
@@ -107,16 +103,18 @@ impl Interval {
         }
     }
 
-    /// Lost packets. The seam names the newest one of a detection: the others are taken to belong to the same interval.
+    /// Lost packets. The seam names the oldest and the newest one of a detection: they are taken to be spread evenly between.
     pub(super) fn on_loss(&mut self, loss: &Loss) {
-        if self.contains(loss.largest_lost) {
-            self.lost = self.lost.saturating_add(loss.bytes).min(self.bytes);
+        let (first, last) = (self.first.max(loss.smallest_lost), self.last.min(loss.largest_lost));
+        if first <= last {
+            let (own, all) = ((last - first + 1) as f64, (loss.largest_lost - loss.smallest_lost + 1) as f64);
+            self.lost = self.lost.saturating_add((loss.bytes as f64 * own / all) as u64).min(self.bytes);
         }
     }
 
-    /// Whether what became of all its packets is known once this one is acknowledged.
-    pub(super) fn is_known(&self, largest_acked: u64) -> bool {
-        self.has_ended() && largest_acked >= self.last.saturating_add(REORDERING)
+    /// Whether what became of all its packets is known with this acknowledgement.
+    pub(super) fn is_known(&self, ack: &Ack) -> bool {
+        self.has_ended() && ack.settled > self.last
     }
 
     /// What it shows, if it took any time.

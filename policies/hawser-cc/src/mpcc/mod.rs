@@ -179,9 +179,9 @@ impl Learning {
     }
 
     /// Looks whether the intervals are known by now; whether all of them are.
-    fn on_ack(&mut self, largest_acked: u64) -> bool {
+    fn on_ack(&mut self, ack: &Ack) -> bool {
         for slot in self.slots() {
-            if let Some(interval) = slot.interval.filter(|interval| interval.is_known(largest_acked)) {
+            if let Some(interval) = slot.interval.filter(|interval| interval.is_known(ack)) {
                 // One that shows nothing is sent again.
                 (slot.measured, slot.interval) = (interval.measured(), None);
             }
@@ -288,7 +288,7 @@ impl CongestionController for Mpcc {
         if let Some(rtt) = rtt {
             learning.on_rtt(ack, rtt.adjusted.as_secs_f64());
         }
-        if learning.on_ack(ack.largest_acked) {
+        if learning.on_ack(ack) {
             let others = self.published.others(siblings);
             learning.learn(others);
             self.published.set(learning.learner.rate());

@@ -65,7 +65,8 @@ fn sent(number: u64, at_micros: u64, limited_by: LimitedBy) -> Sent {
 }
 
 fn acknowledge(mpcc: &mut Mpcc, number: u64, at_micros: u64) {
-    let heard = ack(Time::from_micros(at_micros), 1_000, RTT).with(|ack| ack.largest_acked = number);
+    let heard = ack(Time::from_micros(at_micros), 1_000, RTT)
+        .with(|ack| (ack.largest_acked, ack.settled) = (number, number + 1));
     mpcc.on_ack(&heard, &Siblings::NONE);
 }
 
@@ -208,4 +209,38 @@ fn over_links_of_their_own_paths_fill_both() {
     let network = measure(network, 30, 60);
     println!("{:.2} and {:.2}", network.goodput(0), network.goodput(1));
     assert!(network.goodput(0) > 0.85 * 20.0 && network.goodput(1) > 0.75 * 10.0);
+}
+
+/// Ten packets of an interval, one each millisecond from `first` ms on.
+fn interval(first: u64) -> Interval {
+    let mut interval = Interval::begin(&sent(first, 1_000 * first, LimitedBy::Nothing));
+    (first + 1..first + 10)
+        .for_each(|number| interval.add(&sent(number, 1_000 * number, LimitedBy::Nothing)));
+    interval.end(Time::from_millis(first + 10));
+    interval
+}
+
+/// Of two intervals that the path sends one after the other all losses may be found at once, when the queue that dropped them has
+/// drained: both have them.
+#[test]
+fn losses_found_at_once_belong_to_the_intervals_they_were_sent_in() {
+    let (mut first, mut second, mut third) = (interval(1), interval(11), interval(21));
+    let found = loss(Time::from_millis(60), LossCause::Loss, true).with(|loss| {
+        (loss.smallest_lost, loss.largest_lost) = (6, 20);
+        (loss.packets, loss.bytes) = (9, 9 * u64::from(DATAGRAM));
+    });
+    [&mut first, &mut second, &mut third].into_iter().for_each(|interval| interval.on_loss(&found));
+    let lost = [first, second, third].map(|interval| interval.measured().expect("it took time").loss);
+    assert!((lost[0] - 0.3).abs() < 1e-3 && (lost[1] - 0.6).abs() < 1e-3 && lost[2] == 0.0, "{lost:?}");
+}
+
+/// What is lost is found by time there, an eighth of a round trip after what was sent next or more.
+#[test]
+fn where_packets_overtake_each_other_an_interval_is_known_when_all_its_packets_are() {
+    let interval = interval(1);
+    let heard = |number: u64, settled: u64| {
+        ack(Time::from_millis(60), 1_000, RTT)
+            .with(|ack| (ack.largest_acked, ack.settled, ack.reorders) = (number, settled, true))
+    };
+    assert!(!interval.is_known(&heard(40, 10)) && interval.is_known(&heard(40, 11)));
 }

@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
         while self.network.now() < at {
             self.network.run_to(at.min(self.network.now() + STEP));
             let now = self.network.now();
-            let paths = self.network.client.first_connection().map(|it| it.paths()).unwrap_or_default();
+            let paths = self.network.client.peek_first().map(|it| it.paths()).unwrap_or_default();
             let has_path = |link: usize| {
                 let local = client_address(link as u8);
                 paths.iter().any(|path| path.tuple.local == local && path.state != PathState::Validating)
@@ -156,11 +156,9 @@ impl<'a> Run<'a> {
         let Some(watch) = &mut self.watch else { return };
         let received = self.network.client.application.received;
         let mut line = format!("{now:?}: {received} bytes, up {:?}", self.up);
-        let Network { client, server, .. } = &mut self.network;
-        for (name, connection) in
-            [("client", client.first_connection()), ("server", server.first_connection())]
-        {
-            line += &format!("; {name}{}", connection.map_or_else(String::new, |it| described(it)));
+        let Network { client, server, .. } = &self.network;
+        for (name, connection) in [("client", client.peek_first()), ("server", server.peek_first())] {
+            line += &format!("; {name}{}", connection.map_or_else(String::new, described));
         }
         watch(line);
     }
@@ -224,8 +222,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn is_known_to_server(&mut self) -> bool {
-        let connection = self.network.server.first_connection();
+    fn is_known_to_server(&self) -> bool {
+        let connection = self.network.server.peek_first();
         connection.is_some_and(|it| it.paths().iter().any(|path| path.state != PathState::Validating))
     }
 
@@ -244,7 +242,7 @@ impl<'a> Run<'a> {
         }
         self.check_download()?;
         let retransmitted =
-            self.network.server.first_connection().map_or(0, |c| c.stats().stream_bytes_retransmitted);
+            self.network.server.peek_first().map_or(0, |c| c.stats().stream_bytes_retransmitted);
         self.check_quiet()?;
         let now = self.network.now();
         if let Some(connection) = self.network.client.first_connection() {
@@ -253,8 +251,8 @@ impl<'a> Run<'a> {
         self.network.run_to(now + FORGOTTEN);
         self.check_links()?;
         for (name, is_forgotten) in [
-            ("client", self.network.client.first_connection().is_none()),
-            ("server", self.network.server.first_connection().is_none()),
+            ("client", self.network.client.peek_first().is_none()),
+            ("server", self.network.server.peek_first().is_none()),
         ] {
             self.expect(is_forgotten, || format!("the {name} does not forget the connection"))?;
         }
@@ -289,11 +287,9 @@ impl<'a> Run<'a> {
         self.expect(packets <= MAX_QUIET_PACKETS, || {
             format!("{packets} packets, and nobody wants anything")
         })?;
-        let Network { client, server, .. } = &mut self.network;
+        let Network { client, server, .. } = &self.network;
         for ((name, connection), heard) in
-            [("client", client.first_connection()), ("server", server.first_connection())]
-                .into_iter()
-                .zip(heard_before)
+            [("client", client.peek_first()), ("server", server.peek_first())].into_iter().zip(heard_before)
         {
             let Some(connection) = connection else {
                 return Err(Failure(format!("{}: the {name} lost its connection", self.course)));
@@ -306,9 +302,9 @@ impl<'a> Run<'a> {
     }
 
     /// Datagrams that each end has received on each of its paths.
-    fn heard(&mut self) -> [Vec<(PathId, u64)>; 2] {
-        let Network { client, server, .. } = &mut self.network;
-        [client.first_connection(), server.first_connection()].map(|connection| {
+    fn heard(&self) -> [Vec<(PathId, u64)>; 2] {
+        let Network { client, server, .. } = &self.network;
+        [client.peek_first(), server.peek_first()].map(|connection| {
             let received = |connection: &Connection, path: PathId| {
                 connection.path_stats(path).map_or(0, |stats| stats.datagrams_received)
             };

@@ -191,9 +191,11 @@ impl Flow {
         let rate =
             (interval >= self.min_rtt).then(|| Rate::from_bytes_over(self.delivered - prior, interval));
         self.peak_rate = self.peak_rate.max(rate.unwrap_or(Rate::ZERO));
+        let done = self.packets.iter().take_while(|packet| packet.done).count();
         let heard = ack(now, BYTES, rtt).with(|ack| {
             ack.bytes_in_recovery = if number < self.recovery_until { BYTES } else { 0 };
             ack.largest_acked = number;
+            ack.settled = self.first + done as u64;
             ack.largest_sent_at = sent_at;
             ack.bytes_in_flight = self.in_flight;
             ack.smoothed_rtt = self.srtt;
@@ -213,7 +215,7 @@ impl Flow {
     }
 
     pub(super) fn lose_before(&mut self, end: u64, now: Time, siblings: &Siblings<'_>) {
-        let (first, mut packets, mut newest) = (self.first, 0, None);
+        let (first, mut packets, mut oldest, mut newest) = (self.first, 0, None, None);
         for (offset, packet) in self.packets.iter_mut().enumerate() {
             let number = first + offset as u64;
             if number >= end {
@@ -222,6 +224,7 @@ impl Flow {
             if !packet.done {
                 packet.done = true;
                 packets += 1;
+                oldest.get_or_insert(number);
                 newest = Some((number, packet.sent_at, packet.inflight, packet.lost));
             }
         }
@@ -238,7 +241,7 @@ impl Flow {
             loss.bytes = bytes;
             loss.packets = packets;
             loss.largest_sent_at = largest_sent_at;
-            loss.largest_lost = number;
+            (loss.smallest_lost, loss.largest_lost) = (oldest.unwrap_or(number), number);
             loss.bytes_in_flight = self.in_flight;
             loss.inflight_at_send = inflight_at_send;
             loss.lost_since_sent = self.lost - lost_then;

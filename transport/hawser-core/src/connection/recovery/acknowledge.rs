@@ -137,6 +137,7 @@ impl PathRecovery {
         self.detect_lost(space, now, siblings, lost);
         let (delivery, round_began) = self.delivery.finish(walk.sample, self.rtt.min());
         walk.tally.delivery = delivery;
+        walk.tally.oldest = space.sent.oldest().map(|packet| packet.packet_number);
         if round_began {
             self.reordering.on_round(self.delivery.round(), self.epoch.number());
             self.recent_loss.age(self.delivery.round());

@@ -112,6 +112,8 @@ pub(super) struct LossTally {
     pub(super) packets_in_epoch: u64,
     /// Number and send time of the newest.
     pub(super) largest: Option<(u64, Time)>,
+    /// Number of the oldest.
+    pub(super) smallest: Option<u64>,
     /// What the newest noted when it left.
     pub(super) largest_state: DeliveryState,
     /// What held the sender back then.
@@ -126,6 +128,8 @@ pub(super) struct AckTally {
     pub(super) bytes_in_recovery: u64,
     pub(super) packets: u64,
     pub(super) largest: Option<(u64, Time)>,
+    /// The oldest packet in flight now.
+    pub(super) oldest: Option<u64>,
     pub(super) received_on: PathId,
     pub(super) latest_rtt: Option<Duration>,
     pub(super) raw_rtt: Option<Duration>,
@@ -146,6 +150,7 @@ impl PathRecovery {
             ack.packets = tally.packets;
             ack.largest_acked = largest_acked;
             ack.largest_sent_at = largest_sent_at;
+            ack.settled = tally.oldest.unwrap_or(largest_acked + 1);
             ack.bytes_in_flight = self.bytes_in_flight;
             ack.received_on = tally.received_on;
             ack.latest_rtt = tally.latest_rtt;
@@ -186,6 +191,7 @@ impl PathRecovery {
             loss.packets = tally.packets;
             loss.largest_sent_at = largest_sent_at;
             loss.largest_lost = largest_lost;
+            loss.smallest_lost = tally.smallest.unwrap_or(largest_lost);
             loss.bytes_in_flight = self.bytes_in_flight;
             loss.inflight_at_send = u64::from(tally.largest_state.inflight);
             loss.lost_since_sent = self.delivery.lost_since(&tally.largest_state);
@@ -215,7 +221,7 @@ impl PathRecovery {
             loss.bytes = 0;
             loss.packets = 0;
             loss.largest_sent_at = largest_sent_at;
-            loss.largest_lost = largest_lost;
+            (loss.smallest_lost, loss.largest_lost) = (largest_lost, largest_lost);
             loss.bytes_in_flight = self.bytes_in_flight;
             loss.inflight_at_send = 0;
             loss.lost_since_sent = 0;

@@ -201,6 +201,7 @@ impl PathRecovery {
             tally.packets += 1;
             tally.packets_in_epoch += u64::from(covered);
             tally.largest = Some((packet.packet_number, packet.sent_at));
+            tally.smallest.get_or_insert(packet.packet_number);
             (tally.largest_state, tally.limited_by) = (packet.delivery, packet.limited_by);
         }
         space.record_lost(LostRecord::of(packet, now, epoch));
