@@ -9,8 +9,8 @@ use super::key::Key;
 const TURN: u64 = 64 << 10;
 
 /// Streams with something to send: by priority, and in turn among those of equal priority. Before the others go those that had nothing
-/// to send for so long that each of the others sent as much: a keystroke does not wait for downloads. After as much of these as a turn
-/// has, one of the others has its turn.
+/// to send for so long that each of the others sent as much: a keystroke does not wait for downloads. After as many turns of these as
+/// there are of them for each of the others, one of the others has its turn.
 ///
 /// An entry whose stream has nothing left stays until a walk meets it and removes it, or the stream is over.
 #[derive(Debug, Default)]
@@ -186,10 +186,16 @@ impl Level {
         }
         if self.first == 0 {
             self.ahead = 0;
-        } else if self.ahead >= TURN && !self.is_turn {
+        } else if self.ahead >= TURN && !self.is_turn && self.ahead >= self.share() {
             self.let_another_in();
         }
         Some(key)
+    }
+
+    /// Bytes of those that come first for a turn of one of the others.
+    fn share(&self) -> u64 {
+        let others = (self.queue.len() - self.first).max(1) as u64;
+        TURN * (self.first as u64 + 1) / others
     }
 
     /// One of those that had a turn has the next one before those that come first.

@@ -122,24 +122,31 @@ fn what_had_nothing_to_send_for_a_round_goes_before_what_had_its_turn() {
     }
 }
 
+/// Six of 20 kB at a time, as of a page, next to three downloads.
 #[test]
-fn streams_that_begin_all_the_time_leave_half_to_the_others() {
+fn streams_that_begin_all_the_time_leave_the_others_their_share() {
     let mut order = SendOrder::default();
-    let (mut bulk, mut sent, mut new) = ([Turn::default(); 3], [0; 3], 0);
+    let (mut bulk, mut sent, mut new, mut next) = ([Turn::default(); 3], [0; 3], 0_u64, 10);
     for (id, turn) in bulk.iter_mut().enumerate() {
         order.begin(0, key(id as u64), turn);
     }
     let mut objects = std::collections::HashMap::new();
-    for id in 10..1_000 {
-        order.begin(0, key(id), &mut objects.entry(id).or_insert((Turn::default(), 20_000)).0);
-    }
-    while new < 5_000_000 {
+    while new < 6_000_000 {
+        while objects.len() < 6 {
+            order.begin(0, key(next), &mut objects.entry(next).or_insert((Turn::default(), 20_000)).0);
+            next += 1;
+        }
         let mut cursor = Cursor::default();
         let front = order.at(&mut cursor).unwrap();
         if let Some((turn, left)) = objects.get_mut(&front.id.0) {
             order.count(cursor, turn, 1_000);
             (*left, new) = (*left - 1_000, new + 1_000);
-            if *left == 0 { order.remove(cursor) } else { order.rotate(cursor, turn) }
+            if *left == 0 {
+                order.remove(cursor);
+                objects.remove(&front.id.0);
+            } else {
+                order.rotate(cursor, turn);
+            }
         } else {
             let at = front.id.0 as usize;
             order.count(cursor, &mut bulk[at], 1_000);
@@ -147,7 +154,8 @@ fn streams_that_begin_all_the_time_leave_half_to_the_others() {
             order.rotate(cursor, &mut bulk[at]);
         }
     }
+    // Three of nine.
     let all: u64 = sent.iter().sum();
-    assert!((new * 7 / 10..new * 11 / 10).contains(&all), "{all} of {new}");
+    assert!((new * 4 / 10..new * 6 / 10).contains(&all), "{all} next to {new}");
     assert!(sent.iter().max().unwrap() - sent.iter().min().unwrap() <= 2 * TURN, "{sent:?}");
 }
