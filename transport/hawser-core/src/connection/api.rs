@@ -357,7 +357,8 @@ impl Connection {
         self.streams.reset_at(id, code.min(MAX_APPLICATION_CODE), reliable_size)
     }
 
-    /// Sets how urgent a stream is; larger goes first, the default is 0.
+    /// Sets how urgent a stream is; larger goes first, the default is 0. Streams of the same priority send 64 kB
+    /// in their turn; one that had nothing to send for a round goes before those that had.
     ///
     /// # Errors
     /// [`ClosedStream`].

@@ -120,6 +120,7 @@ pub(super) struct SendStream {
     pub(super) blocked: WriteBlock,
     /// Whether it is in the send order.
     pub(super) queued: bool,
+    /// What it sent of its turn there.
     pub(super) turn: Turn,
     /// Whether it is in the order of retransmissions.
     pub(super) requeued: bool,
