@@ -4,6 +4,8 @@ SHELL := /bin/bash
 CARGO := cargo
 .DEFAULT_GOAL := help
 PREFIX := /usr/local
+# For workspaces next to the main one: libraries that both use are built once.
+SHARED := CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-$(CURDIR)/target}"
 # Every target with a line of help, and those without.
 .PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
@@ -43,7 +45,7 @@ lint: ## formatting, lints, no circles of imports, portable mathematics, words, 
 	@scripts/features
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@# A workspace of its own (python/Cargo.toml). Neither Python nor its headers are needed for this.
-	cd python && $(CARGO) fmt --check && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 $(CARGO) clippy --locked --lib -- -D warnings
+	cd python && $(CARGO) fmt --check && $(SHARED) PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 $(CARGO) clippy --locked --lib -- -D warnings
 
 unit: ## unit, property, scenario and end-to-end tests; PROPTEST_RNG_SEED=1 of the property tests
 	PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-1} $(CARGO) test --locked --workspace
@@ -77,7 +79,7 @@ fuzz: setup ## FUZZ_SECONDS=60 for each of FUZZ_TARGETS (all), with coverage (fu
 	@scripts/fuzz $(FUZZ_TARGETS)
 
 fuzz-replay: ## every kept fuzz input once, and short random runs, one with a fresh seed (stable toolchain)
-	cd fuzz && $(CARGO) test --locked --release
+	cd fuzz && $(SHARED) $(CARGO) test --locked
 
 miri: ## the one line of unsafe code under Miri (nightly toolchain with the component miri): seconds, once its library is built
 	cd miri && $(CARGO) +nightly miri test --locked --lib
@@ -159,7 +161,7 @@ interop: setup ## foreign stacks as peers, in virtual time, over UDP and behind 
 	@interop/run --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" --built interop/target/udp $(INTEROP)
 
 interop-fast: ## foreign stacks in virtual time, ten seeds of each script: seconds, once built
-	cd interop && HAWSER_SEEDS=10 $(CARGO) test --locked --release -p hawser-interop-virtual
+	cd interop && $(SHARED) HAWSER_SEEDS=10 $(CARGO) test --locked -p hawser-interop-virtual
 
 live-test: setup ## live video from ffmpeg over three emulated links: one dies, one returns (as root; LIVE_SECONDS=30)
 	@command -v ffmpeg >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ffmpeg; }
