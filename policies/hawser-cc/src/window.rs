@@ -93,6 +93,11 @@ impl Window {
         self.threshold = self.threshold.min(self.bytes);
     }
 
+    /// Infinite where slow start ends with a loss only.
+    pub(crate) fn exact_threshold(&self) -> f64 {
+        self.threshold
+    }
+
     /// Adds `bytes` in slow start, not beyond the threshold; returns what is left for congestion avoidance.
     pub(crate) fn grow_to_threshold(&mut self, bytes: f64) -> f64 {
         let taken = bytes.min((self.threshold - self.bytes).max(0.0));

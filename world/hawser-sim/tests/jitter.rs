@@ -42,14 +42,14 @@ fn run(controller: &str, seed: u64) -> (u64, f64) {
     (dropped, p95)
 }
 
-/// Where the delays of a radio stay high for as long as a dip lasts twice in a row they are taken for another flow's queue: in one run of
-/// four, where it was one of three.
+/// Where the delays of a radio stay high for as long as a dip lasts twice in a row they are taken for another flow's queue: in at most one
+/// run of four, where it was one of three. Of 24 runs 4 or 9 may be among those; so there are 96.
 #[test]
 fn tide_seldom_takes_slow_jitter_for_another_flow() {
-    let runs: Vec<(u64, f64)> = (1..=24).map(|seed| run("tide", seed)).collect();
+    let runs: Vec<(u64, f64)> = (1..=96).map(|seed| run("tide", seed)).collect();
     let pushed = runs.iter().filter(|run| run.0 > 0).count();
     let p95 = runs.iter().map(|run| run.1).sum::<f64>() / runs.len() as f64;
     println!("{pushed} of {} runs lost packets in the queue, mean p95 {p95:.0} ms", runs.len());
-    assert!(pushed <= 6, "{pushed} of {} runs", runs.len());
+    assert!(4 * pushed <= runs.len(), "{pushed} of {} runs", runs.len());
     assert!(p95 <= 100.0, "{p95} ms");
 }

@@ -9,22 +9,11 @@ use std::time::Duration;
 
 use hawser_policy::Time;
 
-/// In a dip as much is in flight as this share of rate times round trip without queue.
-const DIP: f64 = 0.85;
-/// Next to others, of whose queue as much as possible should be left: barely less than the path would carry.
-const SHARED_DIP: f64 = 0.95;
-/// Whose queue falls to less than this share in a dip was the sender's own.
-const OWN: f64 = 0.3;
+use super::dip::{Dip, Found, Kind, ONE, Progress, Seen, Verdict};
+
 /// Another flow's dip takes this much of a round's queue, while the rate stays below this much of what it was.
 const JOIN: f64 = 0.6;
 const JOIN_RATE: f64 = 1.1;
-/// And to less than this, seconds: half a datagram at a megabit.
-const OWN_SECONDS: f64 = 0.002;
-/// Of a queue near the limit and above it so much of the limit may be a radio's own delays, which change by 25 ms and stay for some round trips.
-const RADIO: f64 = 0.42;
-const RADIO_FROM: f64 = 0.75;
-/// A queue shorter than this before the dip tells nothing, seconds.
-const LEAST_QUEUE: f64 = 0.004;
 /// A queue below this share of the longest is none.
 const EMPTY: f64 = 0.05;
 /// From this share of the longest on a queue is full enough to be tried.
@@ -37,6 +26,8 @@ const VOTES: u32 = 2;
 const AGAIN: u32 = 2;
 /// And at least so long after it: what a radio adds to its delays may stay the same for some round trips, and look like a queue.
 const AGAIN_AT_LEAST: Duration = Duration::from_millis(250);
+/// More where it had the path to itself, and loses nothing by waiting.
+const AGAIN_WITH_PATH: Duration = Duration::from_millis(500);
 /// A rate that fell below this share of what it was, while the queue stayed at least at this share of the limit: another flow pushes.
 const PUSHED: f64 = 0.55;
 const PUSHED_QUEUE: f64 = 0.6;
@@ -48,7 +39,7 @@ const HELD_BELOW: f64 = 1.5;
 /// So many dips in a row that found nobody end it.
 const RELEASES: u32 = 3;
 /// Next to others, a dip after so many round trips, and at least so much time, more after each dip that found them there still.
-const CHECK_ROUNDS: u32 = 15;
+const CHECK_ROUNDS: u32 = 45;
 const FIRST_CHECK: Duration = Duration::from_secs(3);
 const LAST_CHECK: Duration = Duration::from_secs(16);
 /// Not within so many round trips of a loss: two flows that lost together both have less in the queue.
@@ -59,19 +50,10 @@ const AFTER_DIP: u32 = 3;
 const CALM_ROUNDS: u32 = 12;
 /// Round trips next to others after which the rate is what they leave.
 const SETTLED_ROUNDS: u32 = 20;
-/// A dip takes a round trip and the packets of a quarter of the next; one that decides waits for flows of this kind to join.
-const ONE: f64 = 1.25;
+/// Before it says that others are there a dip waits for so many round trips: one that decides for flows of this kind to join, a look next to
+/// others for the queue to go.
 const JOINED: f64 = 3.0;
 const SHARED_PATIENCE: f64 = 2.0;
-/// A dip that lasts longer than this many times its round trip is given up: nothing is acknowledged.
-const LONGEST_DIP: f64 = 8.0;
-
-/// What a dip found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Own,
-    Shared,
-}
 
 /// Why others are taken to be gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,20 +62,6 @@ pub(crate) enum Release {
     Room,
     /// It stays as short as this sender would keep it.
     Held,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Dip {
-    began: Time,
-    window: f64,
-    /// Round trips that it may last.
-    patience: f64,
-    queue_before: f64,
-    /// What may be left of it without anybody else.
-    radio: f64,
-    /// From when on what is sent counts: little is in flight by then. And the least queue that it met.
-    quiet_since: Option<Time>,
-    least: f64,
 }
 
 /// The detector.
@@ -123,18 +91,6 @@ pub(crate) struct Contest {
     crest: f64,
 }
 
-/// The path when a dip is decided about; bytes and seconds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    pub(crate) now: Time,
-    pub(crate) rate: f64,
-    pub(crate) base: f64,
-    /// The least queue of the round trip that is over.
-    pub(crate) queue: f64,
-    /// A dip leaves at least so many bytes in flight.
-    pub(crate) least_window: f64,
-}
-
 impl Contest {
     pub(crate) fn new(now: Time) -> Contest {
         Contest {
@@ -158,7 +114,12 @@ impl Contest {
 
     /// The window in a dip.
     pub(crate) fn dip_window(&self) -> Option<f64> {
-        self.dip.map(|dip| dip.window)
+        self.dip.map(|dip| dip.window())
+    }
+
+    /// The rate of a dip, bytes per second; `None` outside a dip, and in one that decides, which has no rate of its own.
+    pub(crate) fn dip_pace(&self) -> Option<f64> {
+        self.dip.and_then(|dip| dip.pace())
     }
 
     /// Whether a dip found others, so that the next one decides: until then the window stays.
@@ -211,14 +172,16 @@ impl Contest {
         let pushed = seen.rate < PUSHED * self.crest;
         let patience = if self.votes > 0 { JOINED } else { ONE };
         if self.over_rounds >= OVER_ROUNDS && (seen.now >= self.next_check || self.votes == 0) {
-            self.begin(seen, limit, DIP, patience);
+            self.begin(seen, limit, Kind::Deciding, patience);
         }
         // A queue that falls although the rate does not rise: another flow of this kind looks for the delay without queue. Only if all
         // do so together they find it.
         let others_dip = quiet > 0.5 && seen.queue < JOIN * queue && seen.rate < JOIN_RATE * rate;
-        if seen.now >= self.next_check && (quiet > 1.0 || self.votes > 0 || fallen || others_dip || pushed) {
+        let is_suspicious = self.votes > 0 || fallen || pushed;
+        if seen.now >= self.next_check && (quiet > 1.0 || others_dip || is_suspicious) {
             self.crest = seen.rate;
-            self.begin(seen, limit, DIP, patience);
+            let kind = if is_suspicious { Kind::Deciding } else { Kind::Routine };
+            self.begin(seen, limit, kind, patience);
         }
     }
 
@@ -246,7 +209,7 @@ impl Contest {
         // Right after a flow made room the queue is short for a while, whichever flow fills it.
         let is_full = seen.queue.max(queue) > FULL * longest;
         if self.dip.is_none() && is_settled && is_full && !short {
-            self.begin(seen, limit, SHARED_DIP, SHARED_PATIENCE);
+            self.begin(seen, limit, Kind::NextToOthers, SHARED_PATIENCE);
         }
         if self.empty_rounds >= EMPTY_ROUNDS {
             Some(Release::Room)
@@ -257,19 +220,10 @@ impl Contest {
         }
     }
 
-    fn begin(&mut self, seen: &Seen, limit: f64, share: f64, patience: f64) {
-        let window = (share * seen.rate * seen.base).max(seen.least_window);
+    fn begin(&mut self, seen: &Seen, limit: f64, kind: Kind, patience: f64) {
         if self.dip.is_none() {
             self.rounds_since_dip = 0;
-            self.dip = Some(Dip {
-                began: seen.now,
-                window,
-                patience,
-                queue_before: seen.queue,
-                radio: if seen.queue > RADIO_FROM * limit { RADIO * limit } else { OWN_SECONDS },
-                quiet_since: None,
-                least: f64::INFINITY,
-            });
+            self.dip = Some(Dip::new(seen, limit, kind, patience));
         }
     }
 
@@ -284,36 +238,15 @@ impl Contest {
         base: f64,
     ) -> Option<Verdict> {
         let dip = self.dip.as_mut()?;
-        let Some(since) = dip.quiet_since else {
-            if in_flight <= dip.window {
-                dip.quiet_since = Some(now);
-            }
-            return self.abandon(now, base);
+        let found = match dip.on_ack(now, sent_at, in_flight, queue, base) {
+            Progress::Going => return None,
+            Progress::Over(found) => found,
         };
-        if sent_at < since {
-            return self.abandon(now, base);
-        }
-        dip.least = dip.least.min(queue);
-        let rounds = now.since(since).as_secs_f64() / (base + dip.least);
-        if rounds < ONE {
-            return None;
-        }
-        let is_own = dip.queue_before < LEAST_QUEUE || dip.least <= (OWN * dip.queue_before).max(dip.radio);
-        if !is_own && rounds < dip.patience {
-            return None;
-        }
-        self.left = dip.least;
-        self.had_path |= is_own && dip.queue_before >= LEAST_QUEUE;
         self.dip = None;
-        Some(if is_own { Verdict::Own } else { Verdict::Shared })
-    }
-
-    fn abandon(&mut self, now: Time, base: f64) -> Option<Verdict> {
-        let dip = self.dip?;
-        if now.since(dip.began).as_secs_f64() > LONGEST_DIP * (base + dip.queue_before) {
-            self.dip = None;
-        }
-        None
+        let Found { verdict, left, is_certain } = found?;
+        self.left = left;
+        self.had_path |= verdict == Verdict::Own && is_certain;
+        Some(verdict)
     }
 
     /// A dip is over and the queue was taken for the sender's own. True: it is not, from now on. `rest`: until the next look.
@@ -327,7 +260,8 @@ impl Contest {
         self.over_rounds = 0;
         self.votes = if verdict == Verdict::Own { 0 } else { self.votes + 1 };
         if self.votes < VOTES {
-            let again = smoothed_rtt.saturating_mul(AGAIN).max(AGAIN_AT_LEAST);
+            let least = if self.had_path { AGAIN_WITH_PATH } else { AGAIN_AT_LEAST };
+            let again = smoothed_rtt.saturating_mul(AGAIN).max(least);
             self.next_check = now + if self.votes == 0 { rest } else { again };
             return false;
         }
@@ -337,10 +271,16 @@ impl Contest {
 
     /// Others fill the queue from now on.
     pub(crate) fn enter(&mut self, now: Time) {
-        (self.over_rounds, self.votes) = (0, 0);
+        self.leave();
         (self.empty_rounds, self.held_rounds, self.shared_rounds) = (0, 0, 0);
         self.check_every = FIRST_CHECK;
         self.next_check = now + self.check_every;
+    }
+
+    /// What was looked for does not count any more.
+    pub(crate) fn leave(&mut self) {
+        self.dip = None;
+        (self.over_rounds, self.votes) = (0, 0);
     }
 
     /// A dip is over and others were taken to be there. True: they are gone.

@@ -8,6 +8,7 @@
 mod brim;
 mod contest;
 mod delay;
+mod dip;
 mod losses;
 mod mode;
 mod rate;
@@ -80,8 +81,7 @@ pub(crate) struct Tide {
     cubic: CubicRule,
     /// The least queue of this round trip, seconds; infinite before a sample.
     round_queue: f64,
-    /// Highest recent rate, bytes per second; and the rate of the last round trip on the way back to it.
-    best: f64,
+    /// Highest recent rate, bytes per second; and the highest on the way back to a share of it.
     crest: f64,
     regained: f64,
     flat_rounds: u32,
@@ -132,7 +132,6 @@ impl Tide {
             contest: Contest::new(init.now),
             cubic: CubicRule::new(CubicParameters::default()),
             round_queue: f64::INFINITY,
-            best: 0.0,
             crest: 0.0,
             regained: 0.0,
             flat_rounds: 0,
@@ -154,6 +153,11 @@ impl Tide {
             self.rate.seed(rate.bits_per_second() as f64 / 8.0);
             self.phase = Phase::Own;
         }
+    }
+
+    /// So many bytes per second, and a datagram at least, so that nothing stops for good.
+    fn at_least_a_datagram(&self, bytes: f64) -> Option<Rate> {
+        Some(Rate::from_bits_per_second((8.0 * bytes.max(self.window.datagram())) as u64))
     }
 
     /// Bytes that wait in the queue.
@@ -228,10 +232,7 @@ impl CongestionController for Tide {
                 Phase::Startup if loss.packets > 2 => self.begin_own(),
                 Phase::Startup | Phase::Own => {}
                 Phase::Shared if self.overflowed() == Some(false) && !unusual => {}
-                Phase::Shared => {
-                    self.cubic.reduce(&mut self.window, loss, siblings);
-                    self.brim.begin_again();
-                }
+                Phase::Shared => self.make_room(loss, siblings),
             }
         }
         if loss.cause == LossCause::Persistent {
@@ -268,7 +269,8 @@ impl CongestionController for Tide {
         self.brim = Brim::default();
         self.contest = Contest::new(now);
         self.cubic.restart();
-        (self.round_queue, self.best, self.crest) = (f64::INFINITY, 0.0, 0.0);
+        (self.round_queue, self.crest) = (f64::INFINITY, 0.0);
+        self.was_restless = false;
         self.before_loss = None;
     }
 
@@ -300,6 +302,9 @@ impl CongestionController for Tide {
     fn pacing_rate(&self) -> Option<Rate> {
         let base = self.delay.base()?;
         let round_trip = base + self.delay.standing();
+        if let Some(pace) = self.contest.dip_pace() {
+            return self.at_least_a_datagram(pace);
+        }
         let (gain, round_trip) = match self.phase {
             Phase::Startup => (TRAIN_GAIN, round_trip),
             _ if self.contest.dip_window().is_some() => (1.0, round_trip),
@@ -315,9 +320,7 @@ impl CongestionController for Tide {
             Phase::Own if self.losses.ceiling().is_some() => (TIGHT_PACING, round_trip),
             Phase::Own => (PACING, round_trip),
         };
-        let bytes = gain * self.window() as f64 / round_trip;
-        // At least a datagram per second, so that nothing stops for good.
-        Some(Rate::from_bits_per_second((8.0 * bytes.max(self.window.datagram())) as u64))
+        self.at_least_a_datagram(gain * self.window() as f64 / round_trip)
     }
 
     /// A new satellite or cell has another delay.

@@ -2,24 +2,28 @@
 
 use std::time::Duration;
 
-use hawser_policy::Ack;
+use hawser_policy::{Ack, Loss, Siblings};
 
 use super::brim::LOSSY;
-use super::contest::{Release, Seen};
+use super::contest::Release;
+use super::dip::Seen;
 use super::{Phase, Tide};
 use crate::window_based::{Acked, Rule};
 
 /// A queue below this share of the aim is none.
 const EMPTY_SHARE: f64 = 0.1;
-/// What it had before it made room for others: the highest rate, which fades by this per round trip. One other flow leaves it half.
-const BEST_FADES: f64 = 0.98;
-/// The highest rate, which fades more slowly: what a ceiling holds back is not used to it so soon.
+/// What the path had for this sender alone: the highest rate, which fades by this per round trip, by half in 140. What a ceiling or another flow
+/// holds back is not used to that sooner.
 const CREST_FADES: f64 = 0.995;
 /// A rate below this share of it is held back, by the path or by a ceiling.
 const HELD_BACK: f64 = 0.4;
-/// Then a queue below this share of the aim is none.
+/// From this share of it on it is, as far as is known, all that the path has.
+const WHOLE: f64 = 0.85;
+/// Held back, a queue below this share of the aim is none.
 const SHORT_SHARE: f64 = 0.25;
+/// One other flow leaves it half; a loss on the way back to that so much of it.
 const FAIR_SHARE: f64 = 0.5;
+const LEFT_AFTER_LOSS: f64 = 0.8;
 /// On the way back to that share the rate rises by this much, with so many round trips of patience, or the queue is its own after all.
 const REGAINED: f64 = 1.15;
 const FLAT_ROUNDS: u32 = 2;
@@ -50,10 +54,31 @@ impl Tide {
     fn begin_shared(&mut self, base: f64) {
         self.phase = Phase::Shared;
         self.cubic.restart();
-        let round_trip = (base + self.delay.standing()).max(self.smoothed_rtt.as_secs_f64());
-        let share = if self.contest.had_path() { FAIR_SHARE * self.best * round_trip } else { f64::INFINITY };
-        self.window.start_below(self.window.exact(), share);
+        self.window.start_below(self.window.exact(), self.share(base));
         (self.regained, self.flat_rounds) = (self.rate.largest(), 0);
+    }
+
+    /// Makes room as a CUBIC does. A sender on its way to its share, which a flow that came has pushed aside, goes on to what a loss leaves of
+    /// that.
+    pub(super) fn make_room(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
+        let share = if self.window.in_slow_start() { self.window.exact_threshold() } else { 0.0 };
+        self.cubic.reduce(&mut self.window, loss, siblings);
+        self.brim.begin_again();
+        self.regain(share);
+    }
+
+    /// After a loss: on to what it leaves of this share, where that is known.
+    fn regain(&mut self, share: f64) {
+        if share.is_finite() {
+            self.window.start_below(self.window.exact(), LEFT_AFTER_LOSS * share);
+            (self.regained, self.flat_rounds) = (self.rate.largest(), 0);
+        }
+    }
+
+    /// The window of half the path, as far as its rate is known; otherwise infinite.
+    fn share(&self, base: f64) -> f64 {
+        let round_trip = (base + self.delay.standing()).max(self.smoothed_rtt.as_secs_f64());
+        if self.contest.had_path() { FAIR_SHARE * self.crest * round_trip } else { f64::INFINITY }
     }
 
     /// The window next to others.
@@ -78,6 +103,7 @@ impl Tide {
     fn leave_shared(&mut self, room: bool) {
         let longest = self.brim.longest() * self.rate.largest();
         self.losses.leave_room(room.then_some(longest));
+        self.contest.leave();
         self.begin_own();
     }
 
@@ -92,7 +118,14 @@ impl Tide {
             _ => self.rate.largest(),
         };
         if queue.is_finite() {
-            let seen = Seen { now: ack.now, rate, base, queue, least_window: self.least_window() };
+            let seen = Seen {
+                now: ack.now,
+                rate,
+                base,
+                queue,
+                is_whole: rate > WHOLE * self.crest,
+                least_window: self.least_window(),
+            };
             match self.phase {
                 Phase::Startup => {}
                 Phase::Own => {
@@ -114,13 +147,13 @@ impl Tide {
             }
         }
         self.brim.on_round();
-        self.best = self.rate.present().max(BEST_FADES * self.best);
         self.crest = self.rate.present().max(CREST_FADES * self.crest);
         let foreign = self.losses.take_foreign() && self.phase == Phase::Own;
         if self.settings.competitive && foreign && self.rate.is_steady() && !self.is_lossy() {
             self.contest.enter(ack.now);
             self.begin_shared(base);
             self.cubic.cut(&mut self.window);
+            self.regain(self.share(base));
         }
         self.rate.next_round(self.contest.is_at_rest());
     }

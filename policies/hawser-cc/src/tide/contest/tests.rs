@@ -4,7 +4,7 @@ const RTT: Duration = Duration::from_millis(40);
 const REST: Duration = Duration::from_secs(2);
 
 fn seen(now: Time, queue: f64) -> Seen {
-    Seen { now, rate: 5e6, base: 0.04, queue, least_window: 4_000.0 }
+    Seen { now, rate: 5e6, base: 0.04, queue, is_whole: true, least_window: 4_000.0 }
 }
 
 /// Rounds above the limit until a dip begins, and what it finds when its packets meet this queue.
@@ -107,4 +107,46 @@ fn whether_it_had_the_path_is_known_after_a_dip_that_found_nobody() {
     assert!(!contest.had_path());
     assert_eq!(dip(&mut contest, &mut now, 0.0), Some(Verdict::Own));
     assert!(contest.had_path());
+}
+
+/// What a look next to others finds where this much of a queue of 100 ms is left. `is_whole`: at the rate that the path had alone.
+fn look(left: f64, is_whole: bool) -> Option<Verdict> {
+    let mut contest = Contest::new(Time::ZERO);
+    contest.enter(Time::ZERO);
+    let mut now = Time::from_secs(10);
+    for _ in 0..AFTER_LOSS {
+        now += RTT;
+        contest.on_shared_round(&Seen { is_whole, ..seen(now, 0.1) }, 0.1, 0.07, false);
+    }
+    let window = contest.dip_window().expect("a look");
+    (0..60).find_map(|_| {
+        now += Duration::from_millis(10);
+        contest.on_ack(now, now - RTT, window, left, 0.04)
+    })
+}
+
+/// A CUBIC that has just made room leaves 0.15 to 0.25 of the queue.
+#[test]
+fn a_queue_that_fell_to_a_fifth_was_its_own_at_the_whole_rate_only() {
+    assert_eq!(look(0.02, true), Some(Verdict::Own));
+    assert_eq!(look(0.02, false), Some(Verdict::Shared));
+    assert_eq!(look(0.009, false), Some(Verdict::Own));
+}
+
+#[test]
+fn a_dip_is_routine_where_only_the_delay_without_queue_was_not_seen() {
+    let now = Time::from_secs(1);
+    let routine = |queue: f64, quiet: f64, fallen: bool| {
+        let mut contest = Contest::new(Time::ZERO);
+        contest.on_own_round(&seen(now, queue), 0.08, quiet, fallen);
+        contest.dip_window().map(|_| contest.dip_pace().is_some())
+    };
+    assert_eq!(routine(0.05, 0.9, false), None);
+    assert_eq!(routine(0.05, 1.1, false), Some(true));
+    assert_eq!(routine(0.05, 0.1, true), Some(false));
+    let (mut contest, mut now) = (Contest::new(Time::ZERO), Time::ZERO);
+    assert_eq!(dip(&mut contest, &mut now, 0.09), Some(Verdict::Shared));
+    contest.is_contested(Verdict::Shared, now, RTT, REST);
+    contest.on_own_round(&seen(now + AGAIN_AT_LEAST, 0.05), 0.08, 1.1, false);
+    assert!(contest.dip_window().is_some() && contest.dip_pace().is_none(), "one that decides");
 }
