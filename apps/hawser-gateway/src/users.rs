@@ -79,6 +79,13 @@ impl fmt::Debug for Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyHash([u8; 32]);
 
+impl KeyHash {
+    /// The bytes of the digest.
+    pub fn bytes(&self) -> [u8; 32] {
+        self.0
+    }
+}
+
 /// What is kept of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {

@@ -34,6 +34,7 @@ use hawser_command::server::{identity, listen};
 use hawser_command::server_scheduler::AllowedSchedulers;
 use hawser_command::sources::Sources;
 use hawser_command::units::parse_bytes;
+use hawser_gateway::users::UserFile;
 
 use limit_options::LimitOptions;
 use limits::Limits;
@@ -74,7 +75,8 @@ pub(crate) struct Serve {
     /// Only clients that name one of the keys in this file may store files (`hawser put --key-file`); one in each
     /// line, of at least 16 letters and digits
     ///
-    /// One key alone may be in HAWSER_PUT_KEY instead
+    /// A file whose name ends in .toml is that of the users of a gateway. One key alone may be in HAWSER_PUT_KEY
+    /// instead
     #[arg(long, value_name = "FILE", requires = "allow_put")]
     put_key: Option<PathBuf>,
     /// Stored files do not replace others
@@ -268,6 +270,12 @@ fn configuration(
 fn put_keys(arguments: &Serve) -> Result<Option<Keys>, Failure> {
     let wrong = |name: &dyn std::fmt::Display, error| Failure::usage(format!("{name}: {error}"));
     match &arguments.put_key {
+        Some(path) if path.extension().is_some_and(|ending| ending == "toml") => {
+            // To a gateway a file that is not there is one without users.
+            std::fs::metadata(path).map_err(|error| Failure::read(path, &error))?;
+            let users = UserFile::new(path).read().map_err(|error| Failure::usage(error.to_string()))?;
+            Keys::of_users(&users).map(Some).map_err(|error| wrong(&path.display(), error))
+        }
         Some(path) => {
             let text = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
             Keys::parse(&text).map(Some).map_err(|error| wrong(&path.display(), error))

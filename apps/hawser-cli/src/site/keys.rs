@@ -1,5 +1,6 @@
 //! Keys of those who may upload.
 
+use hawser_gateway::users::Users;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use sha2::{Digest as _, Sha256};
@@ -26,6 +27,18 @@ impl Keys {
             return Err(format!("expected 1 to {MOST} keys, one in each line"));
         }
         keys.into_iter().map(|key| check_key(key).map(digest)).collect::<Result<_, _>>().map(Keys)
+    }
+
+    /// Those of the users of a gateway.
+    ///
+    /// # Errors
+    /// There is no user.
+    pub(crate) fn of_users(users: &Users) -> Result<Self, String> {
+        let keys: Vec<_> = users.values().map(|account| account.hash.bytes()).collect();
+        if keys.is_empty() {
+            return Err("there is no user; `hawser gateway user add NAME --users FILE` adds one".to_owned());
+        }
+        Ok(Keys(keys))
     }
 
     /// Whether a request names one of them: `Authorization: Bearer KEY` (RFC 6750 section 2.1).
@@ -65,6 +78,23 @@ fn digest(key: &str) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn users_of_a_gateway_are_admitted_by_their_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = hawser_gateway::users::UserFile::new(folder.path().join("gateway-users.toml"));
+        assert!(Keys::of_users(&file.read().unwrap()).is_err(), "nobody");
+        let (alice, bob) = (file.add("alice").unwrap(), file.add("bob").unwrap());
+        let admits = |keys: &Keys, key: &hawser_gateway::users::Key| {
+            let field = format!("Bearer {}", key.secret());
+            keys.admit(&HeaderMap::from_iter([(AUTHORIZATION, field.parse().unwrap())]))
+        };
+        let keys = Keys::of_users(&file.read().unwrap()).unwrap();
+        assert!(admits(&keys, &alice) && admits(&keys, &bob));
+        file.remove("bob").unwrap();
+        let keys = Keys::of_users(&file.read().unwrap()).unwrap();
+        assert!(admits(&keys, &alice) && !admits(&keys, &bob));
+    }
 
     #[test]
     fn only_a_request_with_one_of_the_keys_is_admitted() {
