@@ -20,8 +20,7 @@ use hawser_command::profile::Profile;
 use hawser_command::report::to_json;
 
 /// Application protocol.
-pub(super) const PROFILE: Profile<'static> =
-    Profile { alpn: b"hawser-measure", controller: None, tune: &|_| {} };
+pub(super) const PROFILE: Profile<'static> = Profile::of_streams(b"hawser-measure");
 /// Longest request, answer or receipt.
 pub(super) const MAX_LINE: usize = 16 << 10;
 

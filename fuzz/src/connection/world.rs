@@ -25,6 +25,8 @@ const MAX_TURNS_AT_ONCE: usize = 2_000;
 const MAX_DATAGRAMS_AT_ONCE: usize = 5_000;
 /// Turns of the loop in all, whatever happens.
 const MAX_TURNS: usize = 2_000_000;
+/// Units of work that a datagram may cost, about a millisecond: what may be saved up, and what one packet overdraws.
+const MAX_WORK_OF_A_DATAGRAM: u64 = 9 << 20;
 /// Bytes that both ends and their network may take: windows and buffers are small, so that nothing else can be large.
 const MAX_MEMORY: isize = 4 << 20;
 
@@ -359,7 +361,10 @@ impl World {
             }
             Some(Routed::Connection(_, datagram)) => {
                 let connection = end.connection.as_mut().expect("routed to a connection that exists");
+                let before = connection.work_spent();
                 connection.handle_datagram(now, datagram);
+                let work = connection.work_spent() - before;
+                assert!(work <= MAX_WORK_OF_A_DATAGRAM, "{work} units of work for a datagram");
             }
             Some(Routed::Incoming(incoming)) if end.handle.is_some() => {
                 if is_victim(incoming.remote_address()) {

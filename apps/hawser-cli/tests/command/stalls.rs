@@ -87,3 +87,77 @@ async fn a_server_that_never_sends_is_given_up() {
     assert!(words.contains("are kept in") && words.contains("-C -"), "{words}");
     assert_eq!(asked.load(Ordering::Relaxed), 2, "once more, and no more than that");
 }
+
+/// Takes the head of each upload, and nothing of its file the first `deaf` times. Returns the pin, the port, and the bytes of the uploads
+/// that it read.
+async fn take_late(deaf: usize) -> (String, u16, Arc<AtomicUsize>) {
+    let identity = Identity::self_signed(&["localhost"]).unwrap();
+    let pin = identity.pin().unwrap().to_string();
+    let config = ServerConfig::builder(identity).alpn([hawser::h3::ALPN]).build().unwrap();
+    let server = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = server.listening()[0].port();
+    let (uploads, read) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let count = read.clone();
+    tokio::spawn(async move {
+        while let Some(incoming) = server.accept().await {
+            let (uploads, count) = (uploads.clone(), count.clone());
+            tokio::spawn(async move {
+                let connection = incoming.await.unwrap();
+                let http = hawser::h3::server_builder().build(hawser::h3::Connection::new(connection)).await;
+                let mut http: h3::server::Connection<_, bytes::Bytes> = http.unwrap();
+                let mut kept = Vec::new();
+                while let Ok(Some(resolver)) = http.accept().await {
+                    let (request, mut stream) = resolver.resolve_request().await.unwrap();
+                    let is_upload = request.method() == http::Method::PUT;
+                    if is_upload && uploads.fetch_add(1, Ordering::Relaxed) < deaf {
+                        kept.push(stream);
+                        continue;
+                    }
+                    while let Ok(Some(piece)) = stream.recv_data().await {
+                        count.fetch_add(bytes::Buf::remaining(&piece), Ordering::Relaxed);
+                    }
+                    let status = if is_upload { StatusCode::CREATED } else { StatusCode::NOT_FOUND };
+                    stream.send_response(Response::builder().status(status).body(()).unwrap()).await.unwrap();
+                    stream.finish().await.unwrap();
+                    kept.push(stream);
+                }
+            });
+        }
+    });
+    (pin, port, read)
+}
+
+/// More than a stream may carry before its reader reads.
+const LONG: usize = 8 << 20;
+
+async fn put(pin: &str, port: u16, file: &std::path::Path) -> std::process::Output {
+    std::fs::write(file, vec![b'x'; LONG]).unwrap();
+    let mut command = hawser(["put", "--pin", pin, "--stall-timeout", "1", "--path", "127.0.0.1"]);
+    command.arg(file).arg(format!("https://127.0.0.1:{port}/x"));
+    tokio::task::spawn_blocking(move || run(command)).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_that_stands_still_goes_on_over_a_new_connection() {
+    let (pin, port, read) = take_late(1).await;
+    let here = tempfile::tempdir().unwrap();
+    let output = put(&pin, port, &here.path().join("x")).await;
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        words.contains("took no byte of the file for 1 s (--stall-timeout); connecting again"),
+        "{words}"
+    );
+    assert!(output.status.success(), "{words}");
+    assert_eq!(read.load(Ordering::Relaxed), LONG);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_never_takes_a_file_is_given_up() {
+    let (pin, port, read) = take_late(usize::MAX).await;
+    let here = tempfile::tempdir().unwrap();
+    let output = put(&pin, port, &here.path().join("x")).await;
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(28), "{words}");
+    assert_eq!(words.matches("connecting again").count(), 3, "{words}");
+    assert_eq!(read.load(Ordering::Relaxed), 0);
+}
