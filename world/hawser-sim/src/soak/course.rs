@@ -59,7 +59,7 @@ pub struct Course {
     pub recovery: LossRecovery,
 }
 
-/// SplitMix64.
+/// A counter of golden steps, mixed as MurmurHash3 ends: the numbers of courses are kept with their findings, so it stays.
 struct Random(u64);
 
 impl Random {

@@ -10,16 +10,26 @@ const LONGEST_OPEN_TABLE: usize = 24;
 
 /// A whole page.
 pub(crate) fn page(title: &str, sections: &[String]) -> String {
-    let mut html = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        escape(title)
-    );
+    frame(title, STYLE, &in_sections(sections))
+}
+
+/// What stands in the body of a page; sections without anything are left out.
+pub(crate) fn in_sections(sections: &[String]) -> String {
+    let mut html = String::new();
     for section in sections.iter().filter(|section| !section.is_empty()) {
         let _ = writeln!(html, "<section>\n{section}</section>");
     }
-    html + "</body>\n</html>\n"
+    html
+}
+
+/// A page with a style sheet of its own around the HTML of its body.
+pub(crate) fn frame(title: &str, style: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>\n{style}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        escape(title)
+    )
 }
 
 /// A cell of a table: HTML, and the class of its cell.

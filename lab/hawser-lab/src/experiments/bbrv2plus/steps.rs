@@ -6,6 +6,7 @@ use hawser_cc::ModelState;
 use hawser_policy::Time;
 
 use super::watch::{QueueSample, Watched, watch};
+use crate::data::statistics::mean;
 use crate::experiments::verify::{Measured, Request};
 
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -36,8 +37,7 @@ pub(super) fn up(request: &Request<'_>) -> Result<Measured, String> {
     let rates = rates(true);
     let times: Vec<f64> =
         (1..STEPS).map(|step| until_reached(&run.samples.queue, step, rates[step])).collect();
-    let mean = times.iter().sum::<f64>() / times.len() as f64;
-    Ok(with_course(measured(&run, &rates), &run, &rates).with("rise_seconds", mean))
+    Ok(with_course(measured(&run, &rates), &run, &rates).with("rise_seconds", mean(&times)))
 }
 
 /// From 50 to 5 Mbit/s.
@@ -48,9 +48,8 @@ pub(super) fn down(request: &Request<'_>) -> Result<Measured, String> {
     let rounds: Vec<f64> =
         (1..STEPS).filter_map(|step| until_found(&run.states, step, rates[step])).collect();
     if rounds.len() == STEPS - 1 {
-        let mean = rounds.iter().sum::<f64>() / rounds.len() as f64;
         let most = rounds.iter().copied().fold(0.0, f64::max);
-        measured = measured.with("rounds_until_found", mean).with("most_rounds_until_found", most);
+        measured = measured.with("rounds_until_found", mean(&rounds)).with("most_rounds_until_found", most);
     }
     Ok(measured)
 }
@@ -82,8 +81,7 @@ fn until_found(states: &[ModelState], step: usize, rate: f64) -> Option<f64> {
 fn measured(run: &Watched, rates: &[f64; STEPS]) -> Measured {
     let delay = |sample: &QueueSample| sample.queued as f64 * 8.0 / rate_at(rates, sample.at);
     let delays: Vec<f64> = run.samples.queue.iter().map(delay).collect();
-    let mean = delays.iter().sum::<f64>() / delays.len().max(1) as f64;
-    Measured::of(&run.outcome).with("queue_delay_ms", 1e3 * mean)
+    Measured::of(&run.outcome).with("queue_delay_ms", 1e3 * mean(&delays))
 }
 
 fn rate_at(rates: &[f64; STEPS], at: Time) -> f64 {

@@ -14,6 +14,7 @@ use hawser_sim::run::{NoRecorder, Options, Simulation};
 use serde_json::{Value, json};
 
 use super::prelearning::{FILE, FIRST_SEED, LINKS, VIDEOS, trace};
+use crate::data::statistics::mean;
 use crate::data::sweep::{Inputs, digest};
 
 /// Further traces, on which what was learnt is compared.
@@ -113,9 +114,8 @@ impl QTraining {
         for number in self.traces..self.traces + COMPARED {
             course.drive(&self.trace(number))?;
         }
-        let rewards = course.training.take_rewards();
-        let sum = rewards.iter().fold(0.0, |sum, reward| sum + f64::from(*reward));
-        Ok((sum / rewards.len().max(1) as f64 * 1e4).round() / 1e4)
+        let rewards: Vec<f64> = course.training.take_rewards().into_iter().map(f64::from).collect();
+        Ok((mean(&rewards) * 1e4).round() / 1e4)
     }
 }
 

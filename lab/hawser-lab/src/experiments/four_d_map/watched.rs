@@ -12,6 +12,7 @@ use hawser_policy::{
 use hawser_sched::{FourDMap, FourDMapLog, FourDMapModel};
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
+use crate::data::statistics::quantile_of;
 use crate::experiments::verify::{Measured, Request};
 
 /// The name under which the watched policy is registered.
@@ -177,9 +178,8 @@ pub(super) fn watched(request: &Request<'_>) -> Result<Measured, String> {
     let scenario = request.scenario(&[format!("transport.policy={NAME}")])?;
     let simulation = Simulation::new(&scenario, &Arc::new(registry), Options::default());
     let outcome = simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
-    let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-    tally.calls.sort_by(f64::total_cmp);
-    let median = tally.calls.get(tally.calls.len() / 2).copied();
+    let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+    let median = (!tally.calls.is_empty()).then(|| quantile_of(&tally.calls, 0.5));
     let mut measured = Measured::new(outcome.trace_hash.clone())
         .with("copied_bytes", tally.copied_bytes as f64)
         .with("copies_lost_bytes", tally.copies_lost as f64)

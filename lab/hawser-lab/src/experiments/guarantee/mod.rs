@@ -28,7 +28,7 @@ pub use plan::{Marks, Plan};
 pub use recorded::recorded_pairs;
 pub use text::table;
 
-use crate::data::statistics::paired_difference;
+use crate::data::statistics::{mean, paired_difference};
 use runs::{Results, Variant};
 
 /// What to run.
@@ -172,20 +172,20 @@ pub fn run(
 }
 
 fn row(results: &Results, seeds: u64) -> Row {
-    let mean = |variant: &Variant| variant.goodput.iter().sum::<f64>() / variant.goodput.len().max(1) as f64;
+    let goodput = |variant: &Variant| mean(&variant.goodput);
     let p99 = |variant: &Variant| {
         (variant.answers.count() > 0).then(|| variant.answers.quantile(0.99).as_secs_f64() * 1e3)
     };
-    let fastest = results.single.iter().max_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+    let fastest = results.single.iter().max_by(|a, b| goodput(&a.1).total_cmp(&goodput(&b.1)));
     let quickest = results
         .single
         .iter()
         .filter_map(|(link, variant)| Some((link, p99(variant)?)))
         .min_by(|a, b| a.1.total_cmp(&b.1));
-    let goodput_bps = mean(&results.all);
-    let best_goodput_bps = fastest.map_or(0.0, |(_, variant)| mean(variant));
+    let goodput_bps = goodput(&results.all);
+    let best_goodput_bps = fastest.map_or(0.0, |(_, variant)| goodput(variant));
     let ratio = |bps: f64| (best_goodput_bps > 0.0).then(|| bps / best_goodput_bps);
-    let (oracle_goodput_bps, oracle_p99_delay_ms) = (mean(&results.oracle), p99(&results.oracle));
+    let (oracle_goodput_bps, oracle_p99_delay_ms) = (goodput(&results.oracle), p99(&results.oracle));
     let difference = fastest.and_then(|(_, best)| {
         let pairs = results.all.goodput.iter().zip(&best.goodput).map(|(all, best)| [*best, *all]);
         paired_difference(&pairs.collect::<Vec<_>>())
@@ -203,7 +203,7 @@ fn row(results: &Results, seeds: u64) -> Row {
         goodput_ratio: ratio(goodput_bps),
         goodput_ratio_interval: interval
             .and_then(|[low, high]| Some([ratio(best_goodput_bps + low)?, ratio(best_goodput_bps + high)?])),
-        sum_bps: results.single.iter().map(|(_, variant)| mean(variant)).sum(),
+        sum_bps: results.single.iter().map(|(_, variant)| goodput(variant)).sum(),
         p99_delay_ms,
         best_delay_link: quickest.map(|(link, _)| link.clone()),
         best_p99_delay_ms,

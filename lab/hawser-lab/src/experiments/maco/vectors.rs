@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use hawser_learn::{InnovationKalman, Kalman, Noise};
+use hawser_numbers::SplitMix64;
 use hawser_policy::{
     Ack, CongestionController, ControllerInit, GroupId, LimitedBy, PathId, Sibling, Siblings, Side, Snapshot,
     Time,
@@ -148,10 +149,10 @@ const TRAJECTORIES: u64 = 1_000;
 pub(super) fn filter(request: &Request<'_>) -> Result<Measured, String> {
     let (mut error, mut filtered, mut raw) = (0.0, 0.0, 0.0);
     for trajectory in 0..TRAJECTORIES {
-        let mut random = Noisy(request.seed * TRAJECTORIES + trajectory);
-        let mut filter = InnovationKalman::new(random.around(40.0));
+        let mut random = SplitMix64::new(request.seed * TRAJECTORIES + trajectory);
+        let mut filter = InnovationKalman::new(around(&mut random, 40.0));
         for sample in 1..401 {
-            let value = random.around(40.0);
+            let value = around(&mut random, 40.0);
             let estimate = filter.update(value);
             if sample > 150 {
                 filtered += (estimate - 40.0).powi(2);
@@ -159,26 +160,14 @@ pub(super) fn filter(request: &Request<'_>) -> Result<Measured, String> {
             }
         }
         for _ in 0..16 + 12 {
-            filter.update(random.around(20.0));
+            filter.update(around(&mut random, 20.0));
         }
         error += (filter.estimate() / 20.0 - 1.0).abs() / TRAJECTORIES as f64;
     }
     Ok(Measured::default().with("step_error_share", error).with("error_to_samples", (filtered / raw).sqrt()))
 }
 
-/// Samples with 20 % of normal noise: sums of twelve uniform values (SplitMix64).
-struct Noisy(u64);
-
-impl Noisy {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn around(&mut self, mean: f64) -> f64 {
-        mean * (1.0 + 0.2 * ((0..12).map(|_| self.uniform()).sum::<f64>() - 6.0))
-    }
+/// A sample with 20 % of normal noise: the sum of twelve uniform values.
+fn around(random: &mut SplitMix64, mean: f64) -> f64 {
+    mean * (1.0 + 0.2 * ((0..12).map(|_| random.fraction()).sum::<f64>() - 6.0))
 }

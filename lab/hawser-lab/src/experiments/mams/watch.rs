@@ -111,7 +111,8 @@ impl Watch {
 
     /// Mean length of packets of acknowledgements, in bytes.
     pub(super) fn mean_returned(&self) -> f64 {
-        self.returned.1 as f64 / self.returned.0.max(1) as f64
+        // NaN of none.
+        self.returned.1 as f64 / self.returned.0 as f64
     }
 
     /// Packets that were sent over a link from `from` on and arrived within `budget`.

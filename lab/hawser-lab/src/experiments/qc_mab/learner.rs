@@ -9,6 +9,7 @@ use hawser_sched::{
 };
 
 use super::programs::watched;
+use crate::data::statistics::quantile_of;
 use crate::data::sweep::digest;
 use crate::experiments::verify::{Measured, Request};
 
@@ -70,6 +71,5 @@ pub(super) fn cost(_: &Request<'_>) -> Result<Measured, String> {
         }
         times.push(began.elapsed().as_secs_f64() * 1e6 / SLOTS as f64);
     }
-    times.sort_by(f64::total_cmp);
-    Ok(Measured::new("").with("slot_us", times[times.len() / 2]))
+    Ok(Measured::new("").with("slot_us", quantile_of(&times, 0.5)))
 }

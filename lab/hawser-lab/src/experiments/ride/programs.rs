@@ -8,6 +8,7 @@ use hawser_ride::{
     Order, Outcome, PATHS, Policy, Purpose, TILES, UnitPolicy, Viewing, play,
 };
 
+use crate::data::statistics::{mean, quantile_of};
 use crate::experiments::verify::{Measured, Request};
 
 /// Observations of item 14.
@@ -109,7 +110,7 @@ fn sessions(config: &Config, request: &Request<'_>, family: &str) -> Result<Meas
     }
     let reward = |of: &Measured| of.metrics.iter().find(|it| it.0 == REWARD).map_or(f64::NAN, |it| it.1);
     let rewards: Vec<f64> = all.iter().map(reward).collect();
-    let mut mean = mean(&all);
+    let mut mean = mean_of_runs(&all);
     for number in 0..TRAINED {
         // A substitute is the same in the place of each agent.
         let reward = rewards.get(number).unwrap_or(&rewards[0]);
@@ -118,8 +119,8 @@ fn sessions(config: &Config, request: &Request<'_>, family: &str) -> Result<Meas
     Ok(mean)
 }
 
-/// The mean of each metric.
-fn mean(all: &[Measured]) -> Measured {
+/// The mean of each metric of runs, of which there is one at least.
+fn mean_of_runs(all: &[Measured]) -> Measured {
     let hashes: Vec<&str> = all.iter().map(|it| it.trace_hash.as_str()).collect();
     let mut mean = Measured::new(hashes.join(""));
     mean.events = all.iter().map(|it| it.events).sum();
@@ -170,12 +171,12 @@ fn played(config: Config, policy: &str, seed: u64) -> Result<(Vec<Outcome>, u64)
 
 /// Mean delay of units in the last ten seconds over that from 20 to 30 s: a backlog that grows makes it grow.
 fn delay_growth(outcomes: &[Outcome]) -> f64 {
-    let mean = |from: f64, to: f64| {
+    let delay = |from: f64, to: f64| {
         let then = outcomes.iter().filter(|it| (from..to).contains(&it.release) && it.was_sent());
         let delays: Vec<f64> = then.map(|it| it.arrival - it.release).collect();
-        delays.iter().sum::<f64>() / delays.len().max(1) as f64
+        mean(&delays)
     };
-    mean(50.0, 60.0) / mean(20.0, 30.0)
+    delay(50.0, 60.0) / delay(20.0, 30.0)
 }
 
 /// Item 13: views that switch every second; the policy's decisions, and random ones with skips.
@@ -314,11 +315,11 @@ pub(super) fn learning_curve(name: &str) -> Result<Vec<(f64, f64)>, String> {
 fn passed_and_change(points: &[(f64, f64)], rr: f64) -> (f64, f64) {
     let end = points.last().map_or(0.0, |point| point.0);
     let passed = points.iter().find(|(_, reward)| *reward > rr).map_or(f64::INFINITY, |point| point.0);
-    let mean = |from: f64, to: f64| {
+    let reward = |from: f64, to: f64| {
         let then: Vec<f64> = points.iter().filter(|it| it.0 > from && it.0 <= to).map(|it| it.1).collect();
-        then.iter().sum::<f64>() / then.len().max(1) as f64
+        mean(&then)
     };
-    (passed, (mean(end - 2_500.0, end) / mean(end - 5_000.0, end - 2_500.0) - 1.0).abs())
+    (passed, (reward(end - 2_500.0, end) / reward(end - 5_000.0, end - 2_500.0) - 1.0).abs())
 }
 
 /// Decisions per second of the environment on one core, and the time of one by the agent.
@@ -345,6 +346,6 @@ pub(super) fn speed(_: &Request<'_>) -> Result<Measured, String> {
         });
         times.push(began.elapsed().as_secs_f64() * 1e6 / 200.0);
     }
-    times.sort_by(f64::total_cmp);
-    Ok(Measured::new("").with("decisions_per_second", per_second).with("decision_us", times[times.len() / 2]))
+    let decision = quantile_of(&times, 0.5);
+    Ok(Measured::new("").with("decisions_per_second", per_second).with("decision_us", decision))
 }

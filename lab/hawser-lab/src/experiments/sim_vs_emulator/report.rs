@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::delays::{ks_distance, quantile};
 use super::observation::{Observation, Traffic, direction_index};
+use crate::data::statistics::mean;
 
 /// What the emulator promises for a delay: differences below it are no disagreement.
 const RESOLUTION_NANOS: u64 = 1_000_000;
@@ -90,8 +91,8 @@ impl Agreement {
         repeated_runs: u32,
     ) -> Self {
         let runs: Vec<[f64; 2]> = pairs.iter().map(|(a, b)| [a.goodput_bps, b.goodput_bps]).collect();
-        let mean = |side: usize| runs.iter().map(|run| run[side]).sum::<f64>() / runs.len().max(1) as f64;
-        let (simulated, emulated) = (mean(0), mean(1));
+        let side = |side: usize| mean(&runs.iter().map(|run| run[side]).collect::<Vec<f64>>());
+        let (simulated, emulated) = (side(0), side(1));
         let worst = |of: fn(&Observation) -> f64| pairs.iter().map(|(_, b)| of(b)).fold(0.0, f64::max);
         let data = scenarios.first().map_or(Direction::Down, data_direction);
         let data_ways = |index: usize| index % 2 == data as usize;
@@ -100,7 +101,7 @@ impl Agreement {
         Agreement {
             scenario: scenarios.first().map(|scenario| scenario.name.clone()).unwrap_or_default(),
             seeds: scenarios.iter().map(|scenario| scenario.seed).collect(),
-            seconds: pairs.iter().map(|(_, b)| b.seconds).sum::<f64>() / pairs.len().max(1) as f64,
+            seconds: mean(&pairs.iter().map(|(_, b)| b.seconds).collect::<Vec<f64>>()),
             simulated_goodput_bps: simulated,
             emulated_goodput_bps: emulated,
             goodput_difference: difference(simulated, emulated),

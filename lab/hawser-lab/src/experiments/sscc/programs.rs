@@ -6,6 +6,7 @@ use hawser_policy::PathId;
 
 use super::environments::Environments;
 use super::watched::{Watched, policies, run, run_in};
+use crate::data::statistics::mean;
 use crate::experiments::verify::{Measured, Request};
 
 /// Seconds in which shares are measured (the thesis: 120 to 180 s).
@@ -40,7 +41,7 @@ pub(super) fn moving_bottleneck(request: &Request<'_>) -> Result<Measured, Strin
         ["main"].into_iter().chain(others).map(|flow| watched.rate(flow, LATE.0, LATE.1)).collect();
     let of = |path: &PathId| watched.ran_share(*path, &[Candidate::Bbr], LATE.0, LATE.1);
     let paths = watched.paths();
-    let bbr = paths.iter().map(of).sum::<f64>() / paths.len().max(1) as f64;
+    let bbr = mean(&paths.iter().map(of).collect::<Vec<f64>>());
     Ok(watched
         .measured()
         .with("jain", jain(&rates))

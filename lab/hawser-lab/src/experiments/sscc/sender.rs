@@ -9,6 +9,7 @@ use std::time::Duration;
 use hawser_emu::{Emulation, Host, SERVER_ADDRESS};
 use serde_json::Value;
 
+use crate::data::statistics::quantile_of;
 use crate::experiments::process::{Running, hawser};
 use crate::experiments::verify::{Measured, Request};
 
@@ -42,17 +43,12 @@ pub(super) fn sender(request: &Request<'_>) -> Result<Measured, String> {
         Ok::<_, String>(runs.into_iter().fold(f64::INFINITY, f64::min))
     };
     Ok(Measured::default()
-        .with("share", median(shares))
-        .with("goodput_mbps", median(goodput) / 1e6)
+        .with("share", quantile_of(&shares, 0.5))
+        .with("goodput_mbps", quantile_of(&goodput, 0.5) / 1e6)
         .with("per_gigabit_s", least_asked)
         .with("per_gigabit_alone_s", least_alone)
         .with("per_gigabit_chosen_s", least(Some(request.policy))?)
         .with("per_gigabit_default_s", least(None)?))
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// What came of one run.

@@ -9,6 +9,7 @@ use hawser_scenario::Scenario;
 use hawser_sim::run::{FlowSample, Options, Outcome, PathSample, Recorder, Simulation};
 
 use super::cuts;
+use crate::data::statistics::{mean, quantile};
 use crate::experiments::verify::{Measured, Request};
 
 /// Between samples.
@@ -201,7 +202,7 @@ impl Watched {
             let stretches = self.coupled(*path).into_iter();
             stretches.map(|(began, ended)| (ended.min(until) - began.max(from)).max(0.0)).sum::<f64>()
         };
-        paths.iter().map(of).sum::<f64>() / paths.len().max(1) as f64 / (until - from)
+        mean(&paths.iter().map(of).collect::<Vec<f64>>()) / (until - from)
     }
 
     /// When every path had been in a group for the first time; the end of the run if one never was.
@@ -259,8 +260,7 @@ impl Watched {
             delays.extend(busy.map(|point| 1e3 * (point.rtt - least).max(0.0)));
         }
         delays.sort_unstable_by(f64::total_cmp);
-        let mean = delays.iter().sum::<f64>() / delays.len().max(1) as f64;
-        (mean, delays.get(delays.len() * 95 / 100).copied().unwrap_or(0.0))
+        (mean(&delays), quantile(&delays, 0.95))
     }
 
     /// Mean reward over time of all paths, on the scale of links p0, p1, ... of this rate (Mbit/s) and round-trip time (ms).
@@ -275,7 +275,8 @@ impl Watched {
             sum += duration * sscc::reward(&scaled, RewardForm::Thesis);
             seconds += duration;
         }
-        if seconds > 0.0 { sum / seconds } else { 0.0 }
+        // NaN where nothing was decided.
+        sum / seconds
     }
 
     /// Share of a stretch of time, seconds, in which a path ran one of these.

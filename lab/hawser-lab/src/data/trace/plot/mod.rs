@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use hawser_link::{MILLISECOND, SECOND};
 
 use super::{DirectionTrace, EventKind, Info, LinkTrace, Piece, Trace};
+use crate::data::page::html;
 use crate::data::page::svg::{Plot, escape, nice_step};
 use curves::{cumulative, spread, thinned};
 
@@ -45,14 +46,8 @@ pub fn svg(trace: &Trace) -> String {
 
 /// The drawing in a page, with the figures under it.
 pub fn page(trace: &Trace) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
-         <style>\n{PAGE_STYLE}</style>\n</head>\n<body>\n{}<pre>{}</pre>\n</body>\n</html>\n",
-        escape(&trace.name),
-        svg(trace),
-        escape(&Info::of(trace).to_string())
-    )
+    let figures = escape(&Info::of(trace).to_string());
+    html::frame(&trace.name, PAGE_STYLE, &format!("{}<pre>{figures}</pre>\n", svg(trace)))
 }
 
 const PAGE_STYLE: &str = "\

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use hawser_emu::Scenario;
 
+use crate::data::page::html::{frame, in_sections};
 use crate::data::page::svg::escape;
 use crate::experiments::demo::Results;
 use crate::experiments::demo::run_result::{Carrier, Run};
@@ -17,12 +18,6 @@ const STYLE: &str = include_str!("style.css");
 
 /// The whole page.
 pub fn page(results: &Results, scenario: &Scenario) -> String {
-    let mut html = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Hawser: {0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        escape(&results.scenario)
-    );
     let sections = [
         headline(results),
         table(results),
@@ -31,10 +26,7 @@ pub fn page(results: &Results, scenario: &Scenario) -> String {
         gap_section(results),
         circumstances(results),
     ];
-    for section in sections.iter().filter(|section| !section.is_empty()) {
-        let _ = writeln!(html, "<section>\n{section}</section>");
-    }
-    html + "</body>\n</html>\n"
+    frame(&format!("Hawser: {}", results.scenario), STYLE, &in_sections(&sections))
 }
 
 fn headline(results: &Results) -> String {
