@@ -164,7 +164,10 @@ impl<P: Parcel> DataPlane<P> {
 
     /// Sends a packet on its way.
     pub(crate) fn send(&mut self, way: usize, length: usize, payload: P) {
-        let now = self.now();
+        self.send_at(self.now(), way, length, payload);
+    }
+
+    fn send_at(&mut self, now: Nanos, way: usize, length: usize, payload: P) {
         self.catch_up(now);
         if let Some(route) = self.layout.routes().get(way / 2).map(|routes| routes[way % 2]) {
             self.fabric.send(now, route, length as u32, Load::Packet(payload));

@@ -52,12 +52,12 @@ fn links_share_a_segment_with_the_background_at_exact_times() {
     let scenario = Scenario::parse(SHARED, "shared.toml", &mut |_| Err(String::new())).unwrap();
     let mut plane = DataPlane::new(&scenario);
     // As if it had started 100 ms ago and nobody had looked since.
-    plane.epoch -= Duration::from_millis(100);
     for number in 0..40 {
         let buffer = plane.buffer();
-        plane.send(2 * (number % 2), 1500, Numbered(buffer));
+        // At one instant, however long this thread waits for a core.
+        plane.send_at(nanos(Duration::from_millis(100)), 2 * (number % 2), 1500, Numbered(buffer));
     }
-    plane.epoch -= Duration::from_millis(200);
+    plane.epoch -= Duration::from_millis(300);
     let mut arrivals = Vec::new();
     while let Some(arrived) = plane.receive() {
         arrivals.push((arrived.way, arrived.at));
