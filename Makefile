@@ -37,6 +37,7 @@ lint: ## formatting, lints, no circles of imports, portable mathematics, words, 
 	@python3 contrib/live/test_obs_encoder.py --quiet
 	@scripts/words
 	@scripts/doc-links
+	@python3 scripts/test_requirements.py --quiet
 	@scripts/requirements
 	@scripts/dependencies
 	@scripts/packages

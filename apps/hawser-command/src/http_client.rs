@@ -20,6 +20,10 @@ const EXPLANATION_TIME: std::time::Duration = std::time::Duration::from_secs(2);
 const MAX_EXPLANATION: usize = 300;
 
 /// A request without a body.
+//= rfc9114-4.2-1: field names are lowercase
+//= rfc9114-4.3-1: only the pseudo-header fields of the RFC are sent
+//= rfc9114-4.3-5: pseudo-header fields come before the others
+//= rfc9114-4.3.1-3: clients send :authority rather than Host
 pub fn request(method: Method, url: &Url, headers: &[(HeaderName, String)]) -> Result<Request<()>, Failure> {
     let mut builder = Request::builder()
         .method(method)
@@ -35,6 +39,11 @@ pub fn request(method: Method, url: &Url, headers: &[(HeaderName, String)]) -> R
 ///
 /// # Errors
 /// When the stream or the connection is lost.
+//= rfc9114-4.1-1: one request on a stream
+//= rfc9114-5.2-3: nothing new after a GOAWAY received
+//= rfc9114-7.2.4.2-2: the defaults hold before the peer's settings come
+//= rfc9114-7.2.4.2-4: requests do not wait for the peer's SETTINGS
+//= rfc9114-7.2.5-9: clients send no PUSH_PROMISE
 pub async fn ask(
     requests: &mut Requests,
     request: Request<()>,
@@ -45,6 +54,7 @@ pub async fn ask(
 }
 
 /// Whether a client may send the request with 0-RTT: the server may have said how large its header may be.
+//= rfc9114-7.2.4.2-6: a client with 0-RTT keeps to the remembered settings
 pub fn fits_early(request: &Request<()>, connection: &Connection) -> bool {
     hawser::h3::early_field_section_limit(connection).is_none_or(|limit| field_section_size(request) <= limit)
 }
@@ -65,6 +75,9 @@ fn field_section_size(request: &Request<()>) -> u64 {
 }
 
 /// Ends the request and waits for the header of the response.
+//= rfc9114-4.1-6: a client ends its stream after the request
+//= rfc9114-4.1-7: a client does not wait for the response before it ends its stream
+//= rfc9114-4.1-12: a complete response counts although its request was stopped
 async fn await_response(stream: &mut Exchange) -> Result<Response<()>, StreamError> {
     // A server that has answered already may not care for the end of the request. Its answer is no worse for that
     // (RFC 9114 section 4.1); without one, the receiving end says why.
@@ -176,6 +189,7 @@ pub fn repr_digest(headers: &HeaderMap) -> Option<Digest> {
 }
 
 /// The next piece of a body; `None` at its end.
+//= rfc9114-4.1.1-8: the response of a cancelled stream is not used
 pub async fn next_piece(stream: &mut Exchange) -> Result<Option<Bytes>, StreamError> {
     // h3 hands out the transport's buffers: this does not copy.
     Ok(stream.recv_data().await?.map(|mut data| data.copy_to_bytes(data.remaining())))

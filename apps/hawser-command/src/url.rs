@@ -40,6 +40,7 @@ impl From<BadUrl> for Failure {
 impl FromStr for Url {
     type Err = BadUrl;
 
+    //= rfc9114-4.3.1-5: :path is not empty
     fn from_str(text: &str) -> Result<Self, BadUrl> {
         let rest = match text.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => rest,
@@ -100,6 +101,7 @@ impl std::fmt::Display for Url {
     }
 }
 
+//= rfc9114-4.3.1-1: no user name in an authority
 fn split_authority(authority: &str) -> Result<(String, u16), BadUrl> {
     if authority.contains('@') {
         return Err(BadUrl("user names and passwords in URLs are not supported".into()));

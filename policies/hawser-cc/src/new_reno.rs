@@ -57,6 +57,7 @@ pub(crate) fn beta(default: f64, source: &str) -> ParameterInfo {
 }
 
 /// RFC 9002 section 7.3.3: at most one datagram per window acknowledged.
+//= rfc9002-7.3.3-1: in congestion avoidance the window grows by one datagram per window
 pub(crate) fn grow(window: &mut Window, bytes: f64) {
     window.grow(window.datagram() * bytes / window.exact());
 }
@@ -76,6 +77,7 @@ impl Rule for NewRenoRule {
         grow(window, bytes);
     }
 
+    //= rfc9002-7.3.2-1: loss sets the slow start threshold to half the window
     fn reduce(&mut self, window: &mut Window, _loss: &Loss, _siblings: &Siblings<'_>) {
         window.reduce(self.beta);
     }

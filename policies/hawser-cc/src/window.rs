@@ -124,12 +124,15 @@ impl Window {
     }
 
     /// One congestion event: window and threshold become `factor` of the window.
+    //= rfc9002-7.3.1-1: loss or an ECN mark ends slow start
+    //= rfc9002-7.3.2-2: the window becomes the slow start threshold
     pub(crate) fn reduce(&mut self, factor: f64) {
         self.set(self.bytes * factor);
         self.threshold = self.bytes;
     }
 
     /// RFC 9002 section 7.6.2: persistent congestion leaves the minimum window; slow start leads back to the threshold.
+    //= rfc9002-7.6.2-4: persistent congestion reduces the window to the least
     pub(crate) fn collapse(&mut self) {
         self.bytes = self.minimum();
     }
@@ -154,6 +157,7 @@ impl Window {
 
 /// Acknowledged bytes that may open the window: none of those sent before the recovery epoch began (RFC 9002
 /// section 7.3.2), and none at all while the application leaves the window unused (section 7.8).
+//= rfc9002-7.8-1: a window that is not used does not grow
 pub(crate) fn bytes_that_count(ack: &Ack) -> f64 {
     if ack.limited_by.leaves_window_unused() {
         0.0

@@ -22,6 +22,7 @@ use crate::versions::{VersionPreference, Versions};
 pub use self::ranges::OutOfRange;
 
 /// How a connection behaves, whichever end it is on.
+//= rfc9000-18.2-2: max_ack_delay includes how late timers are
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TransportConfig {
@@ -116,6 +117,8 @@ impl TransportConfig {
     }
 
     /// Defaults with this policy set.
+    //= rfc9000-7.4.1-7: limits for 0-RTT are above zero
+    //= rfc9002-6.2.2-1: the round-trip time is assumed to be 333 ms at first
     pub fn with_policies(policies: Arc<dyn PolicySetFactory>) -> Self {
         TransportConfig {
             max_idle_timeout: Some(Duration::from_secs(30)),

@@ -113,6 +113,7 @@ impl fmt::Debug for Code {
 }
 
 /// A violation that closes the connection: what CONNECTION_CLOSE (type 0x1c) carries.
+//= rfc9000-19.19-1: reasons of CONNECTION_CLOSE are UTF-8
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransportError {
     /// The code.

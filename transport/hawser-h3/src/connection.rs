@@ -13,6 +13,13 @@ use crate::{BidiStream, RecvStream, SendStream};
 /// A connection for `h3::client` and `h3::server`.
 ///
 /// Keep a clone of the [`hawser_net::Connection`] for what HTTP does not know of: paths, statistics, events.
+//= rfc9114-3.2-3: SETTINGS is the first frame of the control stream
+//= rfc9114-6.2.1-1: each side opens a control stream with SETTINGS
+//= rfc9114-7.2.4-1: one SETTINGS, first on the control stream
+//= rfc9114-7.2.4-3: no SETTINGS on other streams than the control stream
+//= rfc9114-7.2.4.1-1: a reserved setting is sent
+//= rfc9114-7.2.4.2-1: the peer's settings are kept to
+//= rfc9114-7.2.4.2-3: SETTINGS waits for nothing
 #[derive(Debug)]
 pub struct Connection {
     inner: Transport,
@@ -72,6 +79,7 @@ impl<B: Buf> quic::Connection<B> for Connection {
         Poll::Ready(accepted.map_err(|failure| self.inner.on_failure(failure)))
     }
 
+    //= rfc9114-6.1-3: a bidirectional stream of the server: H3_STREAM_CREATION_ERROR
     fn poll_accept_bidi(
         &mut self,
         cx: &mut Context<'_>,

@@ -73,6 +73,7 @@ pub use stream::{BidiStream, RecvStream, SendStream};
 
 /// Most bytes of a field section, as RFC 9114 section 4.2.2 counts them, that a client may send with 0-RTT: what the server said
 /// in the connection that the ticket is from. `None` if it said nothing, or nothing is known of it.
+//= rfc9114-7.2.4.2-6: a client with 0-RTT keeps to the remembered settings
 pub fn early_field_section_limit(connection: &hawser_net::Connection) -> Option<u64> {
     guard::Settings::decode(&connection.remembered()?).max_field_section_size()
 }
@@ -81,6 +82,9 @@ pub fn early_field_section_limit(connection: &hawser_net::Connection) -> Option<
 pub const ALPN: &[u8] = b"h3";
 
 /// What makes servers, with our limits announced.
+//= rfc9114-7.2.4.2-8: a server that cannot keep the remembered settings rejects 0-RTT
+//= rfc9114-7.2.4.2-9: a server that accepts 0-RTT lowers no limit of its settings
+//= rfc9114-7.2.4.2-10: a server that accepts 0-RTT sends all settings that differ from the defaults
 pub fn server_builder() -> h3::server::Builder {
     let mut builder = h3::server::builder();
     builder.max_field_section_size(MAX_FIELD_SECTION_SIZE);
@@ -88,6 +92,7 @@ pub fn server_builder() -> h3::server::Builder {
 }
 
 /// What makes clients, with our limits announced.
+//= rfc9114-7.2.4.2-7: remembered settings hold until new ones come
 pub fn client_builder() -> h3::client::Builder {
     let mut builder = h3::client::builder();
     builder.max_field_section_size(MAX_FIELD_SECTION_SIZE);

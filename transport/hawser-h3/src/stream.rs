@@ -117,6 +117,10 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
 impl<B: Buf> Drop for SendStream<B> {
     /// A message that nobody finished must not look complete: it is cancelled (RFC 9114 section 4.1.1). Control streams,
     /// the unidirectional ones, live as long as the connection and end with it.
+    //= rfc9114-4.1.1-2: cancelling a request resets the open directions of its stream
+    //= rfc9114-4.1.1-5: a response that is abandoned: H3_REQUEST_CANCELLED
+    //= rfc9114-4.1.1-6: a request that is abandoned: H3_REQUEST_CANCELLED
+    //= rfc9114-4.1.1-7: clients do not use H3_REQUEST_REJECTED unasked
     fn drop(&mut self) {
         if !self.is_over && self.inner.id().is_bidirectional() {
             let _ = self.inner.reset(Code::H3_REQUEST_CANCELLED.value());
@@ -171,6 +175,7 @@ impl Drop for RecvStream {
 impl quic::RecvStream for RecvStream {
     type Buf = Bytes;
 
+    //= rfc9114-4.1-10: a request that ends early: H3_REQUEST_INCOMPLETE
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
         if let Some(kind) = self.kind.take() {
             return Poll::Ready(Ok(Some(kind)));

@@ -64,6 +64,7 @@ impl Transport {
     ///
     /// # Errors
     /// It does, or says what cannot be.
+    //= rfc9114-7.2.4.2-5: settings are remembered for 0-RTT
     pub(crate) fn on_settings(&self, payload: &[u8]) -> Result<(), Violation> {
         // What can not be read `h3` refuses.
         let Some(settings) = Settings::read(payload) else { return Ok(()) };
@@ -111,6 +112,7 @@ impl Transport {
         StreamErrorIncoming::ConnectionErrorIncoming { connection_error: self.connection_error(error) }
     }
 
+    //= rfc9114-8-1: unknown error codes count as H3_NO_ERROR
     pub(crate) fn read_error(&self, error: ReadError) -> StreamErrorIncoming {
         match error {
             ReadError::Reset(error_code) => StreamErrorIncoming::StreamTerminated { error_code },

@@ -38,6 +38,15 @@ struct Untyped {
 
 impl UniStreams {
     /// The next stream for `h3`, if there is one.
+    //= rfc9114-6.2-3: control and QPACK streams come first
+    //= rfc9114-6.2-4: streams of unknown types are not read
+    //= rfc9114-6.2-5: streams of unknown types are stopped with H3_STREAM_CREATION_ERROR
+    //= rfc9114-6.2-6: streams of unknown types are no error of the connection
+    //= rfc9114-6.2.1-3: a second control stream: H3_STREAM_CREATION_ERROR
+    //= rfc9114-6.2.1-4: the control stream stays open
+    //= rfc9114-6.2.3-1: reserved streams mean nothing
+    //= rfc9114-6.2.3-2: reserved streams end with H3_NO_ERROR or a reserved code
+    //= rfc9114-9-2: streams of unknown types are not read
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -87,6 +96,8 @@ impl UniStreams {
 
 impl Untyped {
     /// The type as it was written. `None` when the stream ended before, which is no error (RFC 9114 section 6.2).
+    //= rfc9114-6.2-7: the type of a stream is read before the stream is abandoned
+    //= rfc9114-6.2-9: streams that end before their type are tolerated
     fn poll_type(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
             let length = self.kind.first().map_or(1, |first| 1 << (first >> 6));
@@ -102,6 +113,8 @@ impl Untyped {
 }
 
 /// Clients never push (RFC 9114 section 6.2.2), and servers were not allowed to (section 4.6). `h3` ignores their streams.
+//= rfc9114-4.6-2: a push that was not allowed: H3_ID_ERROR
+//= rfc9114-6.2.2-1: a push stream of a client: H3_STREAM_CREATION_ERROR
 fn unwanted_push(ours: Side) -> Violation {
     match ours {
         Side::Server => Violation::new(Code::H3_STREAM_CREATION_ERROR, "a push stream of a client"),
@@ -118,6 +131,7 @@ fn set_once<T>(place: &mut Option<T>, stream: T) -> Result<(), Violation> {
 }
 
 /// RFC 9204 section 4.2: these streams live as long as the connection.
+//= rfc9114-6.2.1-5: a closed control stream: H3_CLOSED_CRITICAL_STREAM
 fn critical<E>(chunk: Result<Option<Bytes>, E>) -> Result<Bytes, Violation> {
     match chunk {
         Ok(Some(chunk)) => Ok(chunk),

@@ -175,6 +175,7 @@ async fn a_field_section_of_a_gigabyte_is_refused_by_its_header() {
 }
 
 /// One byte of QPACK stands for a field that takes forty (RFC 9114 section 4.2.2).
+//= rfc9114-10.5-2
 #[tokio::test]
 async fn references_that_expand_are_refused() {
     // `age: 0`, sixty thousand times.
@@ -183,6 +184,7 @@ async fn references_that_expand_are_refused() {
 }
 
 /// RFC 9114 section 9: they are read past, whatever their length, and nothing is kept.
+//= rfc9114-4.1-9, rfc9114-7.2.8-1, rfc9114-9-1
 #[tokio::test]
 async fn unknown_frames_are_skipped() {
     let request = [frame(0x21, &vec![7; 3 << 20]), get(), frame(0x40, b"x"), frame(0, b"body")].concat();
@@ -190,6 +192,7 @@ async fn unknown_frames_are_skipped() {
 }
 
 /// RFC 9114 section 7.1: a stream that ends within a frame.
+//= rfc9114-7.1-2, rfc9114-7.1-4
 #[tokio::test]
 async fn a_truncated_frame_closes_the_connection() {
     let data = [get(), varint(0), varint(1000), b"0123456789".to_vec()].concat();
@@ -200,6 +203,7 @@ async fn a_truncated_frame_closes_the_connection() {
 }
 
 /// RFC 9114 sections 4.1.2 and 4.3.
+//= rfc9114-4.1.2-2, rfc9114-4.3-2, rfc9114-4.3-3, rfc9114-4.3-4, rfc9114-4.3-6, rfc9114-4.3.1-6
 #[tokio::test]
 async fn malformed_pseudo_headers_cost_the_stream() {
     let malformed = Reaction::Stream(0x10e);
@@ -218,6 +222,8 @@ async fn malformed_pseudo_headers_cost_the_stream() {
 }
 
 /// RFC 9114 sections 4.1, 4.2, 4.3.1 and 10.3.
+//= rfc9114-4.1-2, rfc9114-4.2-2, rfc9114-4.3.1-7, rfc9114-4.3.1-8, rfc9114-4.3.1-9, rfc9114-10.3-1,
+//= rfc9114-10.3-2
 #[tokio::test]
 async fn malformed_requests_cost_the_stream() {
     let malformed = Reaction::Stream(0x10e);
@@ -241,6 +247,9 @@ async fn malformed_requests_cost_the_stream() {
 }
 
 /// RFC 9114 sections 4.1 and 7.2: frames where they must not be.
+//= rfc9114-4.1-3, rfc9114-7.1-2, rfc9114-7.1-3, rfc9114-7.2.1-1, rfc9114-7.2.1-2, rfc9114-7.2.2-1,
+//= rfc9114-7.2.3-6, rfc9114-7.2.4-1, rfc9114-7.2.4-2, rfc9114-7.2.4-4, rfc9114-7.2.5-10, rfc9114-7.2.6-2,
+//= rfc9114-7.2.7-1, rfc9114-7.2.8-2
 #[tokio::test]
 async fn frames_out_of_place_close_the_connection() {
     for misplaced in [
@@ -268,6 +277,7 @@ async fn frames_out_of_place_close_the_connection() {
 }
 
 /// RFC 9114 sections 6.2.1 and 9: whatever stands in its place, what is skipped elsewhere included.
+//= rfc9114-6.2.1-2, rfc9114-9-3
 #[tokio::test]
 async fn a_control_stream_begins_with_settings() {
     for first in [
@@ -286,6 +296,7 @@ async fn a_control_stream_begins_with_settings() {
 }
 
 /// RFC 9114 sections 7.2.4 and 7.2.4.1. MAX_FIELD_SECTION_SIZE is 6, the settings of QPACK are 1 and 7.
+//= rfc9114-7.2.4-5, rfc9114-7.2.4-6, rfc9114-7.2.4.1-2, rfc9114-7.2.4.1-3
 #[tokio::test]
 async fn settings_of_http_2_and_repeated_ones_close_the_connection() {
     let refused = [
@@ -321,6 +332,7 @@ async fn instructions_for_a_table_that_is_not_there_close_the_connection() {
 }
 
 /// RFC 9114 section 6.2.
+//= rfc9114-6.2.1-3, rfc9114-6.2.1-4, rfc9114-6.2.1-5, rfc9114-6.2.2-1
 #[tokio::test]
 async fn critical_streams_stay_open_and_alone() {
     let attack = Attack { control: SETTINGS.into(), control_ends: true, ..Attack::default() };
@@ -339,6 +351,7 @@ async fn critical_streams_stay_open_and_alone() {
 }
 
 /// RFC 9114 section 4.6: the client sent no MAX_PUSH_ID.
+//= rfc9114-4.6-2
 #[tokio::test]
 async fn a_push_stream_of_a_server_closes_the_connection() {
     let pair = pair().await;
@@ -355,6 +368,7 @@ async fn a_push_stream_of_a_server_closes_the_connection() {
 }
 
 /// A well-formed client is served, whatever pieces its bytes come in.
+//= rfc9114-6.2-4, rfc9114-6.2-6, rfc9114-6.2-9, rfc9114-6.2.3-1, rfc9114-9-1, rfc9114-9-2
 #[tokio::test]
 async fn a_request_in_single_bytes_is_answered() {
     let pair = pair().await;
@@ -418,6 +432,7 @@ async fn a_truncated_response_is_an_error() {
 }
 
 /// The `h3` crate remembers each of them for as long as the connection lives.
+//= rfc9114-10.5-2
 #[tokio::test]
 async fn requests_without_header_are_counted() {
     let pair = pair().await;

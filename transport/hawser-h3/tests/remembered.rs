@@ -100,6 +100,7 @@ async fn eventually(mut is_so: impl FnMut() -> bool) {
     panic!("waited in vain");
 }
 
+//= rfc9114-7.2.4.2-5, rfc9114-7.2.4.2-11, rfc9114-7.2.4.2-12
 #[tokio::test]
 async fn a_server_that_takes_0_rtt_may_not_fall_behind_its_settings() {
     let more = b"\x06\x41\x00\x33\x01".as_slice();

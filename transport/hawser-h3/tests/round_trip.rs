@@ -78,6 +78,7 @@ async fn get(requests: &mut Requests, path: &str) -> Result<Vec<u8>, StreamError
     Ok(body)
 }
 
+//= rfc9114-4.1-6, rfc9114-4.1-8, rfc9114-6.2.1-1
 #[tokio::test]
 async fn bodies_and_trailers_travel_both_ways() {
     let (_endpoint, _connection, mut requests) = connect().await;
@@ -103,6 +104,7 @@ async fn bodies_and_trailers_travel_both_ways() {
     assert_eq!(receive.recv_trailers().await.unwrap().unwrap()["x-end"], "yes");
 }
 
+//= rfc9114-6.1-1
 #[tokio::test]
 async fn many_requests_at_a_time() {
     let (_endpoint, _connection, requests) = connect().await;
@@ -120,6 +122,7 @@ async fn many_requests_at_a_time() {
     }
 }
 
+//= rfc9114-4.1.1-8
 #[tokio::test]
 async fn a_response_without_an_end_is_an_error_of_that_request_alone() {
     let (_endpoint, _connection, mut requests) = connect().await;

@@ -38,6 +38,11 @@ pub fn policies() -> Registry {
 
 /// Transport behaviour for general use: each byte goes where it arrives first, Tide on each path, acknowledgements on the
 /// quickest path.
+//= rfc9114-6.1-1: servers allow streams and flow control credit for requests
+//= rfc9114-6.1-2: servers allow at least 100 requests at a time
+//= rfc9114-6.2-1: three unidirectional streams are allowed
+//= rfc9114-6.2-2: each of the three streams has 1024 bytes of credit
+//= rfc9114-6.2.1-6: the control stream has flow control credit
 pub fn default_transport() -> TransportConfig {
     TransportConfig::with_policies(Arc::new(Composed::new(
         EarliestArrival::factory(EarliestArrivalParameters::default()),
@@ -235,6 +240,7 @@ impl ClientConfigBuilder {
 
     /// Offers 0-RTT where a ticket allows it, for [`Endpoint::connect_early`](crate::Endpoint::connect_early); at most one
     /// application protocol may be offered then. Default: false.
+    //= rfc9001-5.6-1: clients use 0-RTT only if the application asked
     #[must_use]
     pub fn early_data(mut self, enabled: bool) -> Self {
         self.early_data = enabled;
@@ -319,6 +325,7 @@ impl ClientConfigBuilder {
 }
 
 /// TLS that believes whom `trust` says, and what remembers why it did not.
+//= rfc9001-4.2-1: clients offer TLS 1.3 only
 fn client_tls(
     trust: &Trust,
     provider: Arc<CryptoProvider>,
@@ -624,6 +631,9 @@ impl ServerConfigBuilder {
 
 /// Tickets that a server with 0-RTT remembers, some 300 bytes each; the oldest are forgotten, and their clients make a full
 /// handshake.
+//= rfc9001-9.2-1: 0-RTT has replay protection
+//= rfc9114-7.2.4.2-8: a server that cannot keep the remembered settings rejects 0-RTT
+//= rfc9114-7.2.4.2-9: a server that accepts 0-RTT lowers no limit of its settings
 const EARLY_SESSIONS: usize = 16_384;
 
 /// What both ends configure.
@@ -675,6 +685,8 @@ impl Common {
         Ok(transport)
     }
 
+    //= rfc9000-7-2: an application protocol is negotiated
+    //= rfc9001-8.1-1: ALPN is used
     fn set_alpn<P: AsRef<[u8]>>(&mut self, protocols: impl IntoIterator<Item = P>) {
         self.alpn = protocols.into_iter().map(|protocol| protocol.as_ref().to_vec()).collect();
     }

@@ -294,6 +294,8 @@ impl Kept {
         STANDARD.decode(self.servers.get(server)?.application.as_ref()?).ok()
     }
 
+    //= rfc9000-8.1.3-9: a token is used for one connection
+    //= rfc9001-4.5-1: tickets are not used twice
     fn take(&mut self, server: &str, kind: Kind) -> Option<Vec<u8>> {
         let list = self.servers.get_mut(server)?.list(kind);
         std::iter::from_fn(|| list.pop()).find_map(|text| STANDARD.decode(text).ok())
@@ -301,6 +303,7 @@ impl Kept {
 }
 
 /// What a connection puts into a store, and under which name.
+//= rfc9000-8.1.3-7: a token goes to its server only
 #[derive(Clone)]
 pub(crate) struct SessionsOf {
     store: Arc<dyn SessionStore>,
@@ -347,6 +350,7 @@ mod tests {
 
     use super::*;
 
+    //= rfc9000-8.1.3-9, rfc9001-4.5-1
     #[test]
     fn a_file_keeps_sessions_for_the_next_process() {
         let folder = tempfile::tempdir().unwrap();
@@ -383,6 +387,7 @@ mod tests {
         assert!(matches!(FileSessions::open(&path), Err(SessionFileError::Malformed { .. })));
     }
 
+    //= rfc9114-7.2.4.2-5
     #[test]
     fn tickets_are_for_the_application_state_beside_them() {
         let folder = tempfile::tempdir().unwrap();

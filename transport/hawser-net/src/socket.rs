@@ -118,6 +118,8 @@ pub(crate) struct LinkSocket {
 
 impl LinkSocket {
     /// Binds. Must be called inside a tokio runtime.
+    //= rfc9000-14-2: datagrams are not fragmented
+    //= rfc9000-14-3: the Don't Fragment bit is set
     pub(crate) fn bind(
         binding: &Binding,
         options: SocketOptions,

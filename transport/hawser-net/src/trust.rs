@@ -273,6 +273,9 @@ impl RecordingVerifier {
 }
 
 impl ServerCertVerifier for RecordingVerifier {
+    //= rfc9001-4.4-1: clients authenticate the server
+    //= rfc9114-3.1-1: the certificate must be for the host of the URI
+    //= rfc9114-3.1-2: a server whose certificate is for another host is not believed
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -129,6 +129,7 @@ async fn several_workers_know_the_same_tickets() {
 }
 
 /// RFC 9000 section 8.1.3: a token of an earlier connection spares the round trip of a Retry.
+//= rfc9000-8.1.3-7
 #[tokio::test]
 async fn address_tokens_are_kept_with_the_tickets() {
     let store = Arc::new(MemorySessions::new()) as Arc<dyn SessionStore>;

@@ -18,11 +18,13 @@ pub struct MeteredNotice(pub bool);
 
 impl MeteredNotice {
     /// The message about a path that both ends know. It is repeated until it arrives.
+    //= wire-extensions-1.1.4-1: METERED is about a path, reliable, and sent again when it changes
     pub fn message(self, path: PathId) -> Message {
         Message::reliable(FeatureId::METERED, [u8::from(self.0)]).about(path)
     }
 
     /// The path and the notice in a message of the peer; `None` if it is something else, or malformed.
+    //= wire-extensions-1.1.4-2: other METERED payloads, and those about no path, are ignored
     pub fn read(message: &Message) -> Option<(PathId, Self)> {
         let path = message.path.filter(|_| message.feature == FeatureId::METERED)?;
         match *message.payload {
@@ -77,6 +79,7 @@ impl Agent for MeteredReporter {
         self.due
     }
 
+    //= wire-extensions-1.1.4-1: METERED is about a path, reliable, and sent again when it changes
     fn on_timeout(&mut self, view: &SendView<'_>, commands: &mut Commands) {
         self.due = None;
         for path in view.paths {

@@ -42,6 +42,7 @@ pub(crate) fn every() -> ParameterInfo {
 
 /// When to acknowledge (RFC 9000 section 13.2.1), as often as the peer asks if it does (draft-ietf-quic-ack-frequency
 /// section 4).
+//= rfc9000-13.2.2-1: every second ack-eliciting packet is acknowledged
 #[inline]
 pub(crate) fn decide(every: u64, opportunity: &AckOpportunity) -> AckDecision {
     let wanted = opportunity.requested_threshold.map_or(every, |threshold| threshold.saturating_add(1));

@@ -22,6 +22,7 @@ fn every_policy_is_found_by_the_name_it_gives_and_there_are_defaults() {
     assert_eq!(default(PolicyKind::Acks), "fastest-return");
 }
 
+//= rfc9000-13.2.2-1
 #[test]
 fn every_is_how_many_packets_an_acknowledgement_is_for() {
     let max_ack_delay = Duration::from_millis(25);

@@ -21,6 +21,8 @@ impl ConnectionId {
     pub const EMPTY: Self = Self { length: 0, bytes: [0; Self::MAX_LEN] };
 
     /// Copies `bytes`; `None` if there are more than 20.
+    //= rfc9000-17.2-2: destination connection ids have 20 bytes at most
+    //= rfc9000-17.2-5: source connection ids have 20 bytes at most
     #[inline]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut id = Self::EMPTY;
@@ -131,6 +133,7 @@ impl StatelessResetToken {
 }
 
 impl PartialEq for StatelessResetToken {
+    //= rfc9000-10.3.1-3: the comparison of reset tokens takes the same time for all tokens
     fn eq(&self, other: &Self) -> bool {
         // RFC 9000 section 10.3.1: the time must not tell how many bytes agree.
         let difference =

@@ -83,6 +83,7 @@ fn answers_come_sooner_for_a_fifth_of_copies() {
 }
 
 /// The server copies nothing to a link of which the client said that it is metered; the near link is copied to all the same.
+//= wire-extensions-1.1.4-4
 #[test]
 fn no_copies_of_messages_go_over_a_metered_link() {
     let [none, far, all] = ["none", "far", "all"].map(|metered| mean("default", metered, ANSWERS));

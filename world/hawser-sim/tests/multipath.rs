@@ -281,6 +281,7 @@ fn nat_rebinding_after_the_question_of_a_client_was_answered() {
 
 /// The server has confirmed the handshake and discarded its keys, and the client does not know: what it repeats of the handshake
 /// is not understood, and only a 1-RTT packet tells where it is now (RFC 9002 section 6.2.4).
+//= rfc9002-6.2.4-3
 #[test]
 fn nat_rebinding_while_the_confirmation_of_the_handshake_is_on_its_way() {
     for at in [152, 165, 180, 195] {

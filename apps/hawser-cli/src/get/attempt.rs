@@ -208,6 +208,7 @@ impl Attempt<'_> {
     }
 
     /// What a server does not want with 0-RTT is sent again after the handshake (RFC 8470 section 5.2).
+    //= rfc9114-10.9-1: 0-RTT requests have replay protection
     async fn ask_once(
         &self,
         requests: &mut Requests,

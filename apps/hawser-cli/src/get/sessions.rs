@@ -20,6 +20,8 @@ use hawser_command::url::Url;
 const H3_NO_ERROR: u64 = 0x100;
 
 /// The connections of a command. The task that connects holds the lock: tasks that wait for the same server share the result.
+//= rfc9114-3.3-4: a client opens no second connection to an address
+//= rfc9114-3.3-5: a client opens no second connection of the same configuration
 #[derive(Default)]
 pub(super) struct Sessions(Mutex<State>);
 

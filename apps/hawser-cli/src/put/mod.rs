@@ -198,6 +198,7 @@ fn until_stored(mut goodput: Goodput, session: &Session) -> Goodput {
     goodput
 }
 
+//= rfc9114-4.1-13: a client goes on sending while it gets a response
 async fn send(
     arguments: &Put,
     target: Target<'_>,

@@ -36,6 +36,13 @@ pub(super) async fn accept(server: Arc<Server>, waiting: Waiting, early_data: bo
 }
 
 /// One connection, until it ends or, after Ctrl-C, its requests are done.
+//= rfc9114-3.3-6: GOAWAY comes before the end of a connection
+//= rfc9114-5.2-1: requests after GOAWAY are rejected
+//= rfc9114-5.2-2: requests after GOAWAY are rejected as long as they come
+//= rfc9114-5.2-4: servers send GOAWAY before they end
+//= rfc9114-5.2-5: the id in GOAWAY does not rise
+//= rfc9114-5.2-7: a graceful end: H3_NO_ERROR
+//= rfc9114-7.2.7-2: servers send no MAX_PUSH_ID
 async fn serve(server: &Arc<Server>, client: Client, mut interrupt: Interrupt) {
     let (connection, remote) = (client.connection.clone(), client.remote);
     tracing::info!(%remote, version = %connection.version(), multipath = connection.is_multipath(), "connected");

@@ -175,6 +175,7 @@ fn units_of(bytes: u64) -> u32 {
 }
 
 /// The header of a request, if it comes within [`HEADER_TIMEOUT`].
+//= rfc9000-21.6-1: slow peers are bounded
 pub(super) async fn header_in_time<T>(header: impl Future<Output = T>) -> Result<T, LateHeader> {
     tokio::time::timeout(HEADER_TIMEOUT, header).await.map_err(|_| LateHeader)
 }

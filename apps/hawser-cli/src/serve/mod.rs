@@ -244,6 +244,7 @@ fn identity_of(arguments: &Serve) -> Result<Identity, Failure> {
 }
 
 /// The configuration of the endpoint. Made again when certificate or keys change; all else in it stays.
+//= rfc9114-5.1-2: servers do not keep connections alive
 fn configuration(
     arguments: &Serve,
     registry: &Registry,

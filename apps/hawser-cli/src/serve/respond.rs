@@ -33,6 +33,7 @@ const DIGEST_PATIENCE: Duration = Duration::from_secs(60);
 const MAX_FIELDS: usize = 100;
 
 /// Answers a request and notes it.
+//= rfc9114-4.1.1-4: H3_REQUEST_REJECTED is not used for requests that were processed
 pub(super) async fn respond(
     server: &Arc<Server>,
     share: &Share,
@@ -86,7 +87,7 @@ pub(super) async fn respond(
         Err(reason) => Err(reason),
     };
     let sent = sending.sent;
-    // All was said: what the request may still bring is not wanted, and that is no error (RFC 9114 section 4.1).
+    //= rfc9114-4.1-11: H3_NO_ERROR when the rest of a request is not wanted
     stream.stop_sending(Code::H3_NO_ERROR);
     let entry = Entry {
         remote,
@@ -101,6 +102,7 @@ pub(super) async fn respond(
 }
 
 /// Whether a request changes nothing (RFC 9110 section 9.2.1), as far as there are such here.
+//= rfc9114-10.9-1: 0-RTT requests have replay protection
 fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
@@ -117,6 +119,7 @@ struct Answered {
 }
 
 /// Looks up what is asked for. Small answers wait in memory; for others the right to reply is waited for, without a file open.
+//= rfc9114-4.1.1-1: a server answers with a status rather than to cancel
 async fn answer(server: &Arc<Server>, share: &Share, request: &Request<()>) -> io::Result<Answered> {
     let (looking, reply) = lookup(server, share, request).await?;
     let (permit, mut reply) = match small(share, reply).await {
@@ -234,6 +237,7 @@ impl Sending<'_> {
     }
 
     /// Sends the digest if it was promised, and ends the response.
+    //= rfc9114-4.1-8: a server ends the stream after the response
     async fn finish(&mut self, digest: Option<PendingDigest>) -> Result<(), String> {
         if let Some(pending) = digest {
             let digest = pending.wait(DIGEST_PATIENCE).await;

@@ -362,6 +362,7 @@ fn a_part_that_is_of_no_use_is_said_so() {
 }
 
 /// SIGTERM: what is under way is finished, new clients are refused at once, and then the server ends.
+//= rfc9114-3.3-6, rfc9114-5.2-4
 #[test]
 fn a_server_that_is_to_end_finishes_what_it_began() {
     let server = Server::start(&["--grace", "3600"]);

@@ -194,6 +194,7 @@ async fn listings_that_nobody_reads_stop_nobody() {
 }
 
 /// RFC 9000 section 21.11: who knows a connection id of one server must not learn its reset token from the other.
+//= rfc9000-21.11-2
 #[test]
 fn two_servers_of_one_state_folder_have_different_reset_tokens() {
     let first = Server::start(&[]);

@@ -112,6 +112,7 @@ fn a_full_disk_of_the_server_is_said() {
     assert!(words.contains("disk is full"), "{words}");
 }
 
+//= rfc9114-4.1.1-1
 #[test]
 fn a_file_that_is_too_long_is_refused() {
     let server = Server::start(&["--allow-put", "--max-upload", "1M"]);

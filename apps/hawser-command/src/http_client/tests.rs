@@ -78,6 +78,7 @@ async fn an_answer_counts_though_the_end_of_the_request_was_refused() {
 }
 
 /// RFC 9114 section 7.2.4.2: what the server said in the connection that the ticket is from holds for 0-RTT.
+//= rfc9114-7.2.4.2-6
 #[tokio::test]
 async fn a_request_with_0_rtt_keeps_to_the_size_that_is_remembered() {
     let identity = Identity::self_signed(&["localhost"]).unwrap();

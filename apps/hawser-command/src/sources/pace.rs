@@ -12,6 +12,7 @@ pub const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A transfer that must keep up [`LEAST_RATE`]. Each byte buys time; no more than [`STALL_TIMEOUT`] is saved, so that
 /// a fast beginning is no leave to hold on to a place for hours.
+//= rfc9000-21.6-1: slow peers are bounded
 #[derive(Debug)]
 pub struct Pace {
     until: Instant,
@@ -65,6 +66,7 @@ mod tests {
         start.elapsed()
     }
 
+    //= rfc9000-21.6-1
     #[tokio::test(start_paused = true)]
     async fn a_byte_now_and_then_is_no_progress() {
         assert_eq!(lasts(0).await, STALL_TIMEOUT);

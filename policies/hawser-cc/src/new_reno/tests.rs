@@ -15,6 +15,7 @@ fn lost(controller: &mut NewReno, cause: LossCause, new_epoch: bool) {
     controller.on_loss(&loss(Time::from_secs(1), cause, new_epoch), &Siblings::NONE);
 }
 
+//= rfc9002-7.3.3-1
 #[test]
 fn doubles_per_round_in_slow_start_then_adds_one_datagram() {
     let mut controller = NewReno::new(&init(10_000));
@@ -32,6 +33,7 @@ fn doubles_per_round_in_slow_start_then_adds_one_datagram() {
     assert_eq!(controller.window(), 11_500);
 }
 
+//= rfc9002-7.3.1-1, rfc9002-7.3.2-1, rfc9002-7.3.2-2
 #[test]
 fn one_reduction_per_epoch_and_marks_count_like_losses() {
     let mut controller = NewReno::new(&init(40_000));
@@ -42,6 +44,7 @@ fn one_reduction_per_epoch_and_marks_count_like_losses() {
     assert_eq!(controller.window(), 10_000);
 }
 
+//= rfc9002-7.8-1
 #[test]
 fn bytes_sent_before_the_epoch_or_without_need_of_window_do_not_count() {
     let mut controller = NewReno::new(&init(10_000));
@@ -52,6 +55,7 @@ fn bytes_sent_before_the_epoch_or_without_need_of_window_do_not_count() {
     assert_eq!(controller.window(), 11_000);
 }
 
+//= rfc9002-7.6.2-4
 #[test]
 fn persistent_congestion_leaves_two_datagrams_and_slow_start_to_half() {
     let mut controller = NewReno::new(&init(40_000));

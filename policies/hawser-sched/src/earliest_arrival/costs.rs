@@ -3,6 +3,7 @@
 use hawser_policy::{LinkId, LinkUpdate, PathId, PathView};
 
 /// Links and paths that are remembered.
+//= wire-extensions-1.1.4-3: METERED is remembered for 16 paths at most
 const MAX_METERED: usize = 16;
 
 /// Which paths are paid by volume: by our own links, or as the peer says of its.
@@ -14,6 +15,7 @@ pub(super) struct Costs {
 
 impl Costs {
     /// Nothing that is worth less than its bytes goes on such a path.
+    //= wire-extensions-1.1.4-4: nothing is copied to a path that the peer pays by volume
     pub(super) fn is_metered(&self, path: &PathView) -> bool {
         path.link.is_some_and(|link| self.links.contains(&link)) || self.paths.contains(&path.id)
     }
@@ -45,6 +47,7 @@ fn set<T: PartialEq>(list: &mut Vec<T>, item: T, metered: bool) {
 mod tests {
     use super::*;
 
+    //= wire-extensions-1.1.4-3
     #[test]
     fn no_more_paths_are_remembered_than_sixteen() {
         let mut costs = Costs::default();

@@ -29,6 +29,10 @@ impl Connection {
     }
 
     /// Notes a processed packet and decides when to acknowledge it.
+    //= rfc9000-13.2.1-2: ack-eliciting Initial and Handshake packets are acknowledged at once
+    //= rfc9000-13.2.1-4: packets that are not ack-eliciting cause no packet with nothing but ACK
+    //= rfc9000-13.2.1-8: packets with a congestion mark are acknowledged at once
+    //= rfc9221-5.2-1: acknowledgements of DATAGRAM may be delayed
     pub(super) fn acknowledge_later(
         &mut self,
         arrival: &Arrival,
@@ -251,6 +255,7 @@ impl Connection {
     }
 
     /// Queues again what a frame carried, if it still matters.
+    //= rfc9000-13.3-3: HANDSHAKE_DONE is sent until it is acknowledged
     pub(super) fn on_frame_lost(&mut self, space: SpaceId, frame: &SentFrame) {
         match frame {
             SentFrame::Stream(range) => self.streams.on_lost(range, Some(space.path())),

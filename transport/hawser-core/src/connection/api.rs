@@ -345,6 +345,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`ClosedStream`].
+    //= rfc9000-11.2-1: only the application resets streams
     pub fn reset(&mut self, id: StreamId, code: u64) -> Result<(), ClosedStream> {
         self.streams.reset(id, code.min(MAX_APPLICATION_CODE))
     }
@@ -362,6 +363,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`ClosedStream`].
+    //= rfc9000-2.3-1: the application can give streams priorities
     pub fn set_priority(&mut self, id: StreamId, priority: i32) -> Result<(), ClosedStream> {
         self.streams.set_priority(id, priority)
     }
@@ -423,6 +425,7 @@ impl Connection {
         self.queue_datagram(data, &info, WhenFull::DropOldest)
     }
 
+    //= rfc9221-5.1-1: the application can give DATAGRAM priorities
     pub(super) fn queue_datagram(
         &mut self,
         data: Bytes,

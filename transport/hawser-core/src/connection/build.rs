@@ -102,6 +102,8 @@ impl Connection {
         }
     }
 
+    //= rfc9002-6.2.4-1: a probe timeout sends an ack-eliciting packet
+    //= rfc9002-6.2.4-2: all probes are ack-eliciting
     #[cold]
     fn build_probe(&mut self, now: Time, id: PathId, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         // Where there is another path, that takes the data. A silent one then gets nothing that would have to be sent
@@ -172,6 +174,8 @@ impl Connection {
     }
 
     /// A batch of datagrams with data.
+    //= rfc9000-14.2-3: packets fit the datagram size that is known
+    //= rfc9002-7-2: no more in flight than the window, probes aside
     fn build_data(
         &mut self,
         now: Time,
@@ -245,6 +249,11 @@ impl Connection {
         policies.on_unwritten(assignment, &targets);
     }
 
+    //= multipath-3.1-6: a path carries 1200 bytes
+    //= rfc9000-8.2.1-4: PATH_CHALLENGE is in 1200 bytes if the amplification limit allows
+    //= rfc9000-8.2.2-5: datagrams with PATH_RESPONSE have 1200 bytes
+    //= rfc9000-9.3.3-2: PATH_CHALLENGE on a path in use is answered with a non-probing packet
+    //= rfc9000-13.2.7-1: PADDING alone does not stay unacknowledged indefinitely
     #[cold]
     fn build_validation(
         &mut self,
@@ -295,6 +304,13 @@ impl Connection {
         header.padding_for_sample(written - header.payload_offset, tag_length).max(short_of)
     }
 
+    //= rfc9000-10.3-3: packets are 22 bytes longer than the connection ids that the peer asks for
+    //= rfc9000-12.4-1: packets hold one frame at least
+    //= rfc9000-17.2.3-3: no 0-RTT once 1-RTT packets are processed
+    //= rfc9000-17.4-1: an endpoint that does not support the spin bit disables it
+    //= rfc9000-17.4-5: a disabled spin bit is random when sent
+    //= rfc9001-5.6-4: servers send nothing with 0-RTT keys
+    //= rfc9001-5.6-6: no 0-RTT after the 1-RTT keys came
     fn build_one_rtt(&mut self, now: Time, id: PathId, out: &mut [u8], contents: &Contents) -> Option<usize> {
         let keys = self.handshake.one_rtt.as_ref()?;
         let (tag_length, key_phase) = (keys.tag_length(), keys.phase());
@@ -378,6 +394,15 @@ impl Connection {
     }
 
     /// Initial and Handshake packets in one datagram.
+    //= rfc9000-6-1: the first datagram fits all versions of the client
+    //= rfc9000-8.1-1: before validation a server sends a client three times what came from it
+    //= rfc9000-8.1-3: a client's datagrams with Initial packets have 1200 bytes
+    //= rfc9000-12.2-3: the packets of a datagram have the same destination connection id
+    //= rfc9000-14.1-1: a client's datagrams with Initial packets have 1200 bytes
+    //= rfc9000-14.1-2: a server's datagrams with ack-eliciting Initial packets have 1200 bytes
+    //= rfc9001-4-2: packets of several levels share a datagram
+    //= rfc9001-4.9.1-1: Initial keys go when the client sends, the server processes a Handshake packet
+    //= rfc9001-9.3-1: the packet of a ClientHello is padded
     #[cold]
     fn build_handshake(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         let path = self.paths.get(PathId::ZERO)?;
@@ -416,6 +441,8 @@ impl Connection {
 
     /// Builds one Initial or Handshake packet at the start of `out`, padded to as many bytes as `pad` says for its length and for
     /// whether it is ack-eliciting.
+    //= rfc9000-8.1.2-1: the token of a Retry is in all Initial packets that follow
+    //= rfc9000-8.1.3-1: a client's token is in all its Initial packets
     fn build_long(
         &mut self,
         now: Time,
@@ -437,6 +464,7 @@ impl Connection {
         built
     }
 
+    //= rfc9000-12.2-2: frames of a level share a packet
     fn build_long_with(
         &mut self,
         now: Time,

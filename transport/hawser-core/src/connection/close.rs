@@ -38,12 +38,15 @@ impl CloseState {
 
     /// We close, on these paths. `three_pto` is three times the largest PTO of all paths (draft-ietf-quic-multipath-21 section
     /// 3.5).
+    //= multipath-2.6-1: closing and draining last three PTO
+    //= rfc9000-10.2-1: closing and draining last three probe timeouts
     pub(crate) fn close(&mut self, now: Time, three_pto: Duration, reason: CloseReason, due: Vec<PathId>) {
         *self = CloseState::Closing { reason, until: now + three_pto, due, received: 0, answer_at: 1 };
     }
 
     /// The peer closed, or lost its state. `answer`: it is told once that we heard. A period that runs already is not
     /// prolonged (section 10.2).
+    //= rfc9000-10.2-1: closing and draining last three probe timeouts
     pub(crate) fn drain(&mut self, now: Time, three_pto: Duration, answer: bool) {
         match *self {
             CloseState::Open => *self = CloseState::Draining { until: now + three_pto, pending: answer },
@@ -53,6 +56,8 @@ impl CloseState {
     }
 
     /// A packet arrived on this path while closing. Answers get rarer: after 1, 2, 4, 8.. packets (section 10.2.1).
+    //= rfc9000-10.2.1-1: answers while closing are limited
+    //= rfc9000-11.1-2: CONNECTION_CLOSE is sent again if the peer goes on
     pub(crate) fn on_packet(&mut self, path: PathId) {
         if let CloseState::Closing { due, received, answer_at, .. } = self {
             *received += 1;
@@ -80,6 +85,8 @@ impl CloseState {
     }
 
     /// The reason to send now, once for each that is pending, and on which path; `None`: where the peer was heard last.
+    //= rfc9000-10.2.2-1: nothing is sent while draining
+    //= rfc9000-10.2.2-2: after one answer to CONNECTION_CLOSE nothing more is sent
     #[cold]
     pub(crate) fn take_pending(&mut self) -> Option<(CloseReason, Option<PathId>)> {
         match self {
@@ -104,6 +111,7 @@ impl CloseState {
     }
 
     /// Whether the connection became drained just now.
+    //= rfc9000-10.2-2: closing and draining do not end before three probe timeouts
     pub(crate) fn on_timeout(&mut self, now: Time) -> bool {
         if self.deadline().is_some_and(|until| now >= until) {
             *self = CloseState::Drained;

@@ -48,6 +48,8 @@ impl Connection {
     }
 
     /// Closes because of an error.
+    //= rfc9000-10.3-1: an endpoint that has the keys closes with CONNECTION_CLOSE, not with a reset
+    //= rfc9000-11-1: errors are reported to the peer
     pub(super) fn fail(&mut self, now: Time, error: TransportError) {
         self.end(now, CloseReason::Transport(error));
     }
@@ -82,6 +84,7 @@ impl Connection {
         Some(best.id)
     }
 
+    //= rfc9000-10.3.1-4: a stateless reset ends all sending
     #[cold]
     pub(super) fn on_stateless_reset(&mut self, now: Time) {
         if self.closing.is_open() {
@@ -106,6 +109,12 @@ impl Connection {
     }
 
     /// CONNECTION_CLOSE in a packet of each level that the peer may be able to read (RFC 9000 section 10.2.3).
+    //= rfc9000-10.2.1-3: addresses that are not validated get three times at most, also while closing
+    //= rfc9000-10.2.3-1: after the handshake CONNECTION_CLOSE is in a 1-RTT packet
+    //= rfc9000-10.2.3-2: a server closes in Handshake and Initial packets
+    //= rfc9000-10.2.3-3: before the handshake is confirmed a close is in Handshake and 1-RTT packets
+    //= rfc9000-10.2.3-4: before the handshake is confirmed a server closes in an Initial packet, too
+    //= rfc9000-11.1-1: errors of the connection: CONNECTION_CLOSE
     #[cold]
     pub(super) fn build_close(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         let (reason, wanted) = self.closing.take_pending()?;
@@ -207,6 +216,10 @@ impl Connection {
     }
 }
 
+//= rfc9000-10.2.3-5: an application close in Initial and Handshake packets is a transport close
+//= rfc9000-10.2.3-6: a transport close for an application's has APPLICATION_ERROR and no reason
+//= rfc9000-11-2: errors are reported with the code that fits
+//= rfc9000-12.5-1: CONNECTION_CLOSE of an application is in the application data space only
 fn encode_close(reason: &CloseReason, level: Level, w: &mut Writer<'_>) -> Option<()> {
     let cut = |bytes: &[u8]| bytes.len().min(MAX_REASON_LENGTH).min(w.remaining().saturating_sub(32));
     let close = match reason {

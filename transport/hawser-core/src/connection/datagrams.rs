@@ -205,6 +205,8 @@ impl DatagramQueue {
 
     /// The longest message that can be sent when a packet has room for `packet_room` bytes of frames; `None` if the
     /// peer takes no datagrams.
+    //= rfc9221-3-1: no DATAGRAM before the peer's max_datagram_frame_size
+    //= rfc9221-3-2: no DATAGRAM above the peer's max_datagram_frame_size
     pub(crate) fn max_size(&self, packet_room: usize) -> Option<usize> {
         if self.peer_max_frame_size == 0 {
             return None;
@@ -215,6 +217,7 @@ impl DatagramQueue {
 
     /// Queues a message. `packet_room` is what a packet has for frames: on that path, or the
     /// least of all paths.
+    //= rfc9221-5.4-1: congestion control delays or drops DATAGRAM
     pub(crate) fn send(
         &mut self,
         data: Bytes,
@@ -366,6 +369,7 @@ impl DatagramQueue {
     /// Writes messages for `path`, urgent and old ones first, until one does not fit. `empty_room` is what an empty packet
     /// of the path has for frames: what does not fit even that (the path's MTU fell) is dropped. Returns how many messages
     /// were written. A message that ends with the writer's buffer has no length field.
+    //= rfc9221-5-1: DATAGRAM is sent soon, with other frames
     #[inline]
     pub(crate) fn write(&mut self, w: &mut Writer<'_>, path: PathId, empty_room: usize) -> usize {
         // Nearly always, and asked for every packet.
@@ -427,6 +431,8 @@ impl DatagramQueue {
 
     /// A DATAGRAM frame. `frame_size` is its size with type and length field. Returns whether the application must be
     /// told: true for the first message since it had read all.
+    //= rfc9221-3-3: DATAGRAM that was not offered: PROTOCOL_VIOLATION
+    //= rfc9221-3-4: a DATAGRAM that is too long: PROTOCOL_VIOLATION
     pub(crate) fn on_datagram(
         &mut self,
         data: Bytes,
@@ -491,6 +497,7 @@ impl DatagramQueue {
 }
 
 /// The `max_datagram_frame_size` to announce with this much buffer for received messages, 0 for none.
+//= rfc9221-3-5 (not done): max_datagram_frame_size of 65535 is offered
 pub(crate) fn max_frame_size(receive_buffer: Option<usize>) -> u64 {
     // RFC 9221 section 3 recommends the largest value; a message longer than our buffer would be lost anyway.
     receive_buffer.map_or(0, |limit| (limit as u64).min(65_535))

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 pub(crate) type SentFrames = SmallVec<[SentFrame; 2]>;
 
 /// A frame that was sent.
+//= rfc9000-8.2.2-7: one answer to a challenge, never retransmitted
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SentFrame {
     /// Stream data.

@@ -24,6 +24,10 @@ pub(super) struct Summary {
 
 impl Connection {
     /// Processes the frames of a packet; `payload` is their place in it.
+    //= multipath-4-2: a multipath frame in another packet type: PROTOCOL_VIOLATION
+    //= rfc9000-5.2-1: a packet with an error closes the connection, and what its frames did shows
+    //= rfc9000-12.4-3: frames out of their packet type: PROTOCOL_VIOLATION
+    //= rfc9000-17.2.4-1: other frames in Handshake packets: PROTOCOL_VIOLATION
     pub(super) fn on_frames(
         &mut self,
         arrival: &Arrival,
@@ -82,6 +86,7 @@ impl Connection {
         }
     }
 
+    //= multipath-2.3-2: ACK frames are read even when multipath is negotiated
     fn on_frame(
         &mut self,
         arrival: &Arrival,
@@ -180,6 +185,7 @@ impl Connection {
         }
     }
 
+    //= rfc9221-5-2: DATAGRAM is delivered at once
     #[inline(never)]
     fn on_datagram(&mut self, data: Bytes, frame_size: usize, is_marked: bool) -> Result<(), TransportError> {
         if self.extensions.datagrams.on_datagram(data, frame_size, is_marked)? {
@@ -188,6 +194,9 @@ impl Connection {
         Ok(())
     }
 
+    //= rfc9000-8.1.3-2: a Retry token is not kept for other connections
+    //= rfc9000-19.7-4: a client that sends NEW_TOKEN: PROTOCOL_VIOLATION
+    //= rfc9001-9.2-2: tickets and tokens are opaque to the client
     #[cold]
     fn on_new_token(&mut self, token: &[u8]) -> Result<(), TransportError> {
         if self.side.is_server() {
@@ -199,6 +208,7 @@ impl Connection {
 
     /// Frames about paths and connection ids; those for paths that are gone are ignored
     /// (draft-ietf-quic-multipath-21 section 3.4).
+    //= rfc9000-8.2.2-1: PATH_CHALLENGE is answered with its data
     #[inline(never)]
     fn on_path_frame(
         &mut self,
@@ -311,6 +321,8 @@ fn not_negotiated() -> TransportError {
     TransportError::protocol_violation("frame of an extension that was not negotiated")
 }
 
+//= multipath-2-1: nothing of multipath is used unless both ends sent the parameter
+//= rfc9000-19.21-1: frames of extensions only for peers that understand them
 fn is_multipath(frame: &Frame<'_>) -> bool {
     match frame {
         Frame::PathAbandon { .. }

@@ -30,6 +30,8 @@ pub(super) struct Filled {
 
 impl Connection {
     /// Puts into `w` what `contents` allows, most urgent first.
+    //= rfc9000-8.2.1-3: challenges are unpredictable and new
+    //= rfc9002-6.2.4-5: a probe without data is a PING
     pub(super) fn fill(
         &mut self,
         now: Time,
@@ -97,6 +99,7 @@ impl Connection {
         self.paths.get(id).is_some_and(|path| path.can_send_ack_eliciting())
     }
 
+    //= rfc9000-13.2.1-6: PING is not in every packet of acknowledgements
     fn wants_ping(&mut self, id: PathId, w: &Writer<'_>) -> bool {
         let Some(path) = self.paths.get_mut(id) else { return false };
         if w.position() == 0 {
@@ -113,6 +116,9 @@ impl Connection {
     /// Acknowledgements: of this path, of those that return on it, and, once there is one, of all others that have
     /// something to tell. The last cost a few bytes and reach the sender of a slower path sooner. If this path dies, what
     /// arrives later is acknowledged elsewhere, and these ranges with it.
+    //= multipath-3.4.3-1: packets of an abandoned path are acknowledged
+    //= rfc9000-13.2-1: packets carry acknowledgements
+    //= rfc9000-13.2.1-5: ACK frames go along with other frames
     fn write_acks(&mut self, now: Time, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
         let own = self.paths.position(id);
         let several = self.paths.len() > 1;
@@ -135,6 +141,12 @@ impl Connection {
         }
     }
 
+    //= multipath-2.3-1 (not done): PATH_ACK takes the place of ACK once multipath is negotiated
+    //= rfc9000-13.2.1-3: an ack-eliciting packet causes one packet with nothing but ACK at most
+    //= rfc9000-13.2.6-1: ACK frames stay in their packet number space
+    //= rfc9000-13.2.6-2: 1-RTT packets are acknowledged in 1-RTT packets
+    //= rfc9000-13.2.6-3: 0-RTT packets are acknowledged in 1-RTT packets
+    //= rfc9000-17.2.3-4: 1-RTT packets are acknowledged in 1-RTT packets
     fn write_ack_at(&mut self, now: Time, at: usize, w: &mut Writer<'_>, frames: &mut SentFrames) {
         // Peers may stumble over PATH_ACK before a second path exists; a plain ACK means path 0 at any time.
         let with_path = self.paths.is_multipath() && self.paths.has_used_several();
@@ -285,6 +297,7 @@ fn copied(frames: &[SentFrame]) -> u64 {
 }
 
 /// Writes an acknowledgement if there is anything to say and it fits; returns the largest number in it.
+//= rfc9000-13.2.5-3: an ACK Delay above max_ack_delay is reported as it is
 fn write_ack_of(
     now: Time,
     received: &mut ReceivedPackets,
@@ -328,6 +341,7 @@ fn write_crypto(send: &mut CryptoSend, w: &mut Writer<'_>, frames: &mut SentFram
 }
 
 /// Fills an Initial or Handshake packet; returns whether it is ack-eliciting.
+//= rfc9000-13.2.6-1: ACK frames stay in their packet number space
 pub(super) fn fill_long(
     now: Time,
     level: &mut LongLevel,

@@ -38,6 +38,9 @@ impl Connection {
     }
 
     /// TLS moved on.
+    //= rfc9000-7.4.1-9: 0-RTT packets keep to the remembered values
+    //= rfc9000-19.20-1: HANDSHAKE_DONE is sent when the handshake is complete, not before
+    //= rfc9001-4.1.2-1: the server sends HANDSHAKE_DONE when the handshake is complete
     pub(super) fn on_progress(&mut self, now: Time, progress: Progress) -> Result<(), TransportError> {
         self.trace_progress(now, progress);
         if progress.data_ready {
@@ -68,6 +71,8 @@ impl Connection {
     }
 
     /// The peer's transport parameters are known and authenticated with the handshake that goes on.
+    //= rfc9000-7.4.1-3: new values of the server replace remembered ones
+    //= rfc9001-8.2-1: quic_transport_parameters is sent, and its absence is missing_extension
     fn adopt_peer_parameters(&mut self) -> Result<(), TransportError> {
         let session = self.handshake.session();
         let raw = session.and_then(|session| session.peer_transport_parameters()).ok_or_else(|| {
@@ -126,6 +131,7 @@ impl Connection {
 
     /// RFC 9000 section 5.1.1: the connection id that comes with a preferred address has sequence number 1, whether or not
     /// the client goes there. Nobody goes before the handshake is confirmed (section 9.6.1).
+    //= rfc9000-9.6.2-5: a preferred address is for its connection only
     fn adopt_preferred_address(&mut self, peer: &TransportParameters) -> Result<(), TransportError> {
         let Some(preferred) = &peer.preferred_address else { return Ok(()) };
         let offer = OfferedCid {
@@ -161,6 +167,7 @@ impl Connection {
     }
 
     /// HANDSHAKE_DONE.
+    //= rfc9000-19.20-2: HANDSHAKE_DONE from a client: PROTOCOL_VIOLATION
     pub(super) fn on_handshake_done(&mut self, now: Time) -> Result<(), TransportError> {
         if self.side.is_server() {
             return Err(TransportError::protocol_violation("a client sent HANDSHAKE_DONE"));
@@ -191,6 +198,7 @@ impl Connection {
     }
 
     /// RFC 9001 section 4.1.2.
+    //= rfc9001-4.9.2-1: Handshake keys go when the handshake is confirmed
     fn on_confirmed(&mut self, now: Time) {
         self.handshake.confirmed = true;
         self.trace_state_change(now, "handshake_confirmed");
@@ -209,6 +217,7 @@ impl Connection {
     }
 
     /// Initial keys go (RFC 9001 section 4.9.1).
+    //= rfc9001-4.9.1-2: no Initial packets after the Initial keys were discarded
     pub(super) fn discard_initial(&mut self) {
         if let Some(mut level) = self.handshake.take_initial() {
             self.trace_keys_discarded("initial");
@@ -230,6 +239,7 @@ impl Connection {
     }
 
     /// The client adopts the connection id that the server chose (RFC 9000 section 7.2).
+    //= rfc9000-7.2-2: a client keeps its first destination connection id until the server answers
     pub(super) fn adopt_server_cid(&mut self, source: ConnectionId) {
         if self.ends.identity.on_server_source(source) {
             self.set_handshake_remote_cid(source);
@@ -262,6 +272,10 @@ impl Connection {
     }
 
     /// After a Retry everything sent so far counts for nothing but its packet numbers (RFC 9000 section 17.2.5.3).
+    //= rfc9000-12.3-2: packet numbers are never used twice, not after a Retry either
+    //= rfc9000-17.2.3-1: 0-RTT data is sent again after a Retry
+    //= rfc9000-17.2.5.3-1: after a Retry the client sends the same handshake message
+    //= rfc9000-17.2.5.3-2: after a Retry the client goes on with its packet numbers
     pub(super) fn restart_initial(&mut self, keys: Keys) {
         let Some(level) = self.handshake.initial.as_mut() else { return };
         level.keys = keys;

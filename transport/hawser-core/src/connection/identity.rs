@@ -30,6 +30,7 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// The client heard from the server under this connection id; whether it was for the first time.
+    //= rfc9000-7.2-4: the destination connection id changes with the first Initial or Retry only
     pub(crate) fn on_server_source(&mut self, source: ConnectionId) -> bool {
         let is_first = self.server_source.is_none();
         self.server_source.get_or_insert(source);

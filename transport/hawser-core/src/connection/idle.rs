@@ -83,6 +83,7 @@ impl IdleTimer {
     }
 
     /// When the connection ends: never in less than three probe timeouts once the handshake is complete.
+    //= rfc9000-10.1-1: the idle timeout is three probe timeouts at least
     #[inline]
     pub(crate) fn deadline(&self, three_pto: Duration) -> Option<Time> {
         let silence = self.timeout.map(|timeout| self.since + timeout.max(three_pto));
@@ -181,6 +182,7 @@ mod tests {
         assert_eq!(idle.deadline(Duration::from_millis(600)), None);
     }
 
+    //= rfc9000-10.1-1
     #[test]
     fn only_the_first_packet_sent_since_one_was_received_restarts_the_timer() {
         let mut idle = IdleTimer::new(ms(0), Side::Client, Some(Duration::from_secs(30)));

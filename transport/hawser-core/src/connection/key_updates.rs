@@ -11,6 +11,7 @@ impl Connection {
     ///
     /// Returns whether it was possible now: every path must have acknowledged a packet of the present phase
     /// (draft-ietf-quic-multipath-21 section 4), and three probe timeouts must be over since.
+    //= rfc9001-6.1-1: no key update before the handshake is confirmed
     pub fn initiate_key_update(&mut self, now: Time) -> bool {
         let Some(keys) = self.handshake.one_rtt.as_ref().filter(|_| self.handshake.confirmed) else {
             return false;
@@ -40,6 +41,7 @@ impl Connection {
     }
 
     /// A packet of the present key phase was acknowledged for the first time on a path.
+    //= multipath-2.5-1: a key update waits three times the largest PTO after the last is acknowledged
     #[cold]
     pub(super) fn on_key_phase_acked(&mut self, now: Time) {
         let three_pto = self.three_pto();
@@ -49,6 +51,8 @@ impl Connection {
     }
 
     /// Keeps the keys within their limits (RFC 9001 section 6.6).
+    //= rfc9001-5.3-3: keys are updated before the limits of the AEAD
+    //= rfc9001-6.6-3: a key update comes before the confidentiality limit
     pub(super) fn check_key_limits(&mut self, now: Time) {
         let Some(keys) = &self.handshake.one_rtt else { return };
         if keys.wants_update() {
@@ -56,6 +60,9 @@ impl Connection {
         }
     }
 
+    //= rfc9001-6.6-2: a key encrypts no more packets than the confidentiality limit
+    //= rfc9001-6.6-4: the connection ends at the confidentiality limit if no update is possible
+    //= rfc9001-6.6-5: a connection that cannot update its keys ends with AEAD_LIMIT_REACHED
     #[cold]
     fn update_or_fail(&mut self, now: Time) {
         if !self.initiate_key_update(now)

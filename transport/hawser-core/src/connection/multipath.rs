@@ -75,6 +75,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`PathError`] says what is missing; most reasons pass with time.
+    //= rfc9000-9-1: nobody migrates before the handshake is confirmed
     pub fn open_path(
         &mut self,
         now: Time,
@@ -142,6 +143,7 @@ impl Connection {
     /// # Errors
     /// [`PathError::Unknown`]; [`PathError::TooEarly`] before the handshake is confirmed; [`PathError::NotClient`];
     /// [`PathError::MigrationForbidden`].
+    //= rfc9000-9-1: nobody migrates before the handshake is confirmed
     pub fn migrate_path(&mut self, now: Time, id: PathId, tuple: FourTuple) -> Result<(), PathError> {
         if !self.handshake.confirmed {
             return Err(PathError::TooEarly);
@@ -165,6 +167,7 @@ impl Connection {
 
     /// Asks at another address of the server, with a connection id of its own, whether path 0 could move there, and moves it if
     /// the answer comes (RFC 9000 section 9.6). Without a connection id to spare nothing happens.
+    //= rfc9000-9.6.1-1: the client validates one of the preferred addresses
     pub(super) fn probe_address(&mut self, now: Time, remote: std::net::SocketAddr) {
         let mut context = validation_context(now, &self.paths, PathId::ZERO, &mut self.validation_pacer);
         let usable = |path: &&mut Path| path.life().can_send() && path.control.remote_cids.next().is_some();
@@ -176,6 +179,9 @@ impl Connection {
 
     /// RFC 9000 section 18.2 and draft-ietf-quic-multipath-21 section 2.1: neither a path may move nor another one be
     /// opened to the address of the handshake if the peer says so.
+    //= rfc9000-9-2: disable_active_migration: no other local address to the handshake's address
+    //= rfc9000-9.5-3: no migration towards a peer without connection ids
+    //= rfc9000-18.2-3: disable_active_migration is respected
     fn check_migration(&self, tuple: FourTuple) -> Result<(), PathError> {
         let forbidden = self.ends.peer.disable_active_migration && tuple.remote == self.ends.identity.remote;
         if forbidden { Err(PathError::MigrationForbidden) } else { Ok(()) }
@@ -257,6 +263,7 @@ impl Connection {
         self.open_path_of_peer(now, id, arrival)
     }
 
+    //= multipath-7.1-1 (not done): state of a path is allocated once it is validated
     #[cold]
     fn open_path_of_peer(&mut self, now: Time, id: PathId, arrival: &Arrival) -> bool {
         // A client gets nothing on paths that it did not open.
@@ -319,6 +326,7 @@ impl Connection {
     }
 
     /// The addresses of a path changed, perhaps.
+    //= rfc9000-9.5-1: each local address has its own connection id
     fn on_tuple_decision(&mut self, now: Time, id: PathId, decision: TupleDecision) {
         let changes = &mut self.ends.cids.changes;
         let Some(path) = self.paths.get_mut(id) else { return };
@@ -358,6 +366,8 @@ impl Connection {
     }
 
     /// What became of a validation.
+    //= rfc9000-9.6.1-2: a client moves to the preferred address that it has validated
+    //= rfc9000-9.6.3-2: a moved client takes the preferred address if both are valid
     pub(super) fn on_tuple_event(&mut self, now: Time, id: PathId, event: TupleEvent) {
         let confirmed = self.handshake.confirmed;
         let Some(path) = self.paths.get_mut(id) else { return };
@@ -407,6 +417,10 @@ impl Connection {
     /// No 4-tuple of the path could be validated. draft-ietf-quic-multipath-21 section 3.1: PATH_ABANDON is sent on another
     /// one. Where none answers it would not arrive, and this path is as good as any: who stands in a dead zone tries them
     /// all until the idle timeout ends the connection.
+    //= multipath-3.1-7: a path that fails validation is not used
+    //= multipath-3.1-8: a path that fails validation is abandoned
+    //= rfc9000-14-1: a path must carry 1200 bytes
+    //= rfc9000-14.2-4: a path that cannot carry 1200 bytes is not used
     fn on_validation_failed(&mut self, now: Time, id: PathId, failure: ValidationFailure) {
         let others = self.paths.iter().filter(|path| path.id != id && path.life().can_send()).count();
         let is_unreachable = failure == ValidationFailure::Unreachable;
@@ -471,6 +485,7 @@ impl Connection {
     }
 
     /// Abandons a path, for whatever reason: its data goes elsewhere, and the peer is notified.
+    //= multipath-3.4-1: a path is abandoned with PATH_ABANDON
     pub(super) fn abandon(&mut self, now: Time, id: PathId, event: LifeEvent, code: Code) {
         let probe_timeout = self.largest_probe_timeout();
         let Some(control) = self.paths.control_mut(id) else { return };
@@ -522,6 +537,7 @@ impl Connection {
     }
 
     /// Nothing in flight on an abandoned path will be acknowledged any more; no congestion signal.
+    //= multipath-3.4.3-2: what is in flight on it counts as lost
     fn release_in_flight(&mut self, now: Time, id: PathId) {
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let mut acked = Vec::new();
@@ -545,6 +561,7 @@ impl Connection {
     }
 
     /// PATH_ABANDON.
+    //= multipath-3.4-8 (not done): when the peer abandons the only path the connection is closed
     pub(super) fn on_path_abandon(
         &mut self,
         now: Time,
@@ -616,6 +633,8 @@ impl Connection {
     }
 
     /// RETIRE_CONNECTION_ID or PATH_RETIRE_CONNECTION_ID, in a packet sent to `arrived_on`.
+    //= multipath-3.2.2-2: retired connection ids of an open path are replaced
+    //= rfc9000-5.1.1-6: a retired connection id is replaced
     pub(super) fn on_retire_connection_id(
         &mut self,
         retire: &RetireConnectionId,
@@ -685,6 +704,8 @@ impl Connection {
 }
 
 /// When and how long to validate an address of a path.
+//= rfc9000-8.2.4-2: a validation lasts three of the larger of the present PTO and a new path's
+//= rfc9000-9.4-3: the timer of a validation is no shorter than RFC 9002 says
 fn validation_context<'a>(
     now: Time,
     paths: &super::paths::set::PathSet,

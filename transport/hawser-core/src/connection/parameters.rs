@@ -21,6 +21,7 @@ use crate::{Code, EndpointConfig, PreferredAddresses, TransportConfig, Transport
 
 /// Connection ids of the peer that we keep, per path (draft-ietf-quic-multipath-21 section 2.2): the one in use, one to
 /// change to at once, and two that may be under way in their place.
+//= rfc9000-18.2-7: active_connection_id_limit is 2 at least
 pub(crate) const ACTIVE_CONNECTION_ID_LIMIT: u64 = 4;
 
 /// Receive timestamps per acknowledgement that are asked for when policies want them: as many as a receiver that
@@ -50,6 +51,10 @@ pub(crate) enum OurHandshakeCids {
 }
 
 /// Our transport parameters.
+//= rfc9000-7.3-1: connection ids in transport parameters are those of the packets
+//= rfc9000-7.4.1-7: limits for 0-RTT are above zero
+//= rfc9000-18.2-1: clients do not send a reset token
+//= rfc9000-18.2-9: clients send no parameter of servers
 pub(crate) fn local_parameters(
     transport: &TransportConfig,
     endpoint: &EndpointConfig,
@@ -158,6 +163,7 @@ pub(crate) fn with_version_information(parameters: &[u8], information: VersionIn
 }
 
 /// What we announce of the addresses where we would rather be reached; `None` if there are none.
+//= rfc9000-18.2-5: a preferred address has a connection id
 pub(crate) fn preferred_address(
     addresses: &PreferredAddresses,
     cids: &mut CidIssuer,
@@ -173,6 +179,8 @@ pub(crate) fn preferred_address(
 /// Where a client goes that reached the server at `remote`: to the preferred address of the same family, if that is one
 /// to which packets can be sent, and another one. Multicast and broadcast never are, and loopback is not from elsewhere
 /// (RFC 9000 section 21.5.6).
+//= rfc9000-9.6.3-5: a client takes the preferred address of its own address family
+//= rfc9000-21.5.6-1: no move to a loopback address of a service that is elsewhere
 pub(crate) fn preferred_remote(preferred: &PreferredAddress, remote: SocketAddr) -> Option<SocketAddr> {
     let address = match remote {
         SocketAddr::V4(_) => SocketAddr::V4(preferred.ipv4?),
@@ -215,6 +223,11 @@ pub(crate) struct ExpectedCids {
 /// # Errors
 /// TRANSPORT_PARAMETER_ERROR for what is malformed, out of range, missing or does not agree with the packets that were
 /// exchanged; PROTOCOL_VIOLATION for multipath without connection ids.
+//= multipath-2.1-4: multipath offered with connection ids of zero length: PROTOCOL_VIOLATION
+//= rfc9000-7.3-2: the peer's connection id parameters are compared with its packets
+//= rfc9000-7.3-3: missing connection id parameters: TRANSPORT_PARAMETER_ERROR
+//= rfc9000-7.4-1: an invalid parameter: TRANSPORT_PARAMETER_ERROR
+//= rfc9000-18.2-6: a preferred address with an empty connection id: TRANSPORT_PARAMETER_ERROR
 pub(crate) fn validate(bytes: &[u8], expected: &ExpectedCids) -> Result<TransportParameters, TransportError> {
     let sender = if expected.side.is_client() { Role::Server } else { Role::Client };
     let parameters = TransportParameters::decode(bytes, sender)
@@ -292,6 +305,7 @@ impl Default for PeerParameters {
     }
 }
 
+//= rfc9000-7.3-4: connection id parameters that differ, or a Retry's out of place: error
 fn check_cid(
     name: &'static str,
     sent: Option<ConnectionId>,

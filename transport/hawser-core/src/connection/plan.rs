@@ -51,6 +51,8 @@ impl Connection {
     }
 
     /// What neither congestion control nor the pacer holds back.
+    //= rfc9000-8.2.2-2: PATH_RESPONSE is sent at once
+    //= rfc9002-7.5-1: congestion control does not hold back probes
     #[cold]
     fn plan_urgent(&self, now: Time) -> Option<Plan> {
         if let Some((path, tuple)) = self.paths.validation_due(now, MIN_ONE_RTT_ROOM as u64) {
@@ -129,6 +131,7 @@ impl Connection {
     }
 
     /// The path on which something other than data must leave now.
+    //= rfc9002-7.7-4: packets with nothing but ACK are not paced
     fn control_due(&mut self, now: Time) -> Option<PathId> {
         if let Some(at) = self.paths.iter().position(|path| path.space.received.is_due(now)) {
             return self.policies.choose_return_path(now, &self.paths, at);
@@ -163,6 +166,7 @@ impl Connection {
     }
 
     /// The path for control frames: the quickest that may send ack-eliciting packets.
+    //= multipath-3.4-3: PATH_ABANDON goes on another path
     pub(super) fn control_path(&self) -> Option<PathId> {
         self.paths
             .iter()
@@ -172,6 +176,7 @@ impl Connection {
     }
 
     /// Asks the scheduler where data goes.
+    //= rfc9221-5.4-1: congestion control delays or drops DATAGRAM
     pub(super) fn plan_data(&mut self, now: Time) -> Option<Assignment> {
         let (policies, mut targets) = self.split_policies(now);
         policies.next_assignment(&mut targets)

@@ -69,6 +69,11 @@ impl Connection {
     }
 
     /// Takes the packets of a datagram apart (RFC 9000 section 12.2). `counted`: it was counted when it arrived.
+    //= rfc9000-5.2.1-1: a client drops packets of other versions
+    //= rfc9000-12.2-1: coalesced packets are read
+    //= rfc9000-12.2-4: packets with another destination than the first of the datagram are ignored
+    //= rfc9000-12.2-5: each coalesced packet is processed and acknowledged by itself
+    //= rfc9000-12.2-6: a coalesced packet that does not open does not stop the others
     fn handle_coalesced(&mut self, arrival: &Arrival, mut rest: BytesMut, mut counted: bool) {
         let mut destination = None;
         while !rest.is_empty() {
@@ -114,6 +119,7 @@ impl Connection {
     }
 
     /// Counts a datagram for its path, and for what may be sent to an address that is not validated.
+    //= rfc9000-8.1-2: all bytes of datagrams for the connection count for the limit, once
     #[inline(never)]
     fn count_datagram(&mut self, arrival: &Arrival, id: PathId) {
         if let Some(path) = self.paths.get_mut(id) {
@@ -124,6 +130,9 @@ impl Connection {
     }
 
     /// Takes one packet. Not inlined: a loop around all this costs, and nearly every datagram holds one packet.
+    //= rfc9000-17.2-1: long headers without the fixed bit are dropped
+    //= rfc9000-17.3.1-1: short headers without the fixed bit are dropped
+    //= rfc9001-5.4.2-1: packets without a whole sample are dropped
     #[inline(never)]
     fn handle_packet(
         &mut self,
@@ -167,6 +176,8 @@ impl Connection {
     }
 
     /// The space a packet belongs to; `None` for connection ids we never issued, and for 0-RTT packets from a server.
+    //= rfc9000-13.2.6-3: 0-RTT packets are acknowledged in 1-RTT packets
+    //= rfc9001-5.6-5: clients drop 0-RTT packets
     fn space_of(&self, header: &ProtectedHeader) -> Option<SpaceId> {
         match header.packet_type {
             PacketType::Initial => Some(SpaceId::Initial),
@@ -178,6 +189,14 @@ impl Connection {
     }
 
     /// Whether a long header is as it must be.
+    //= rfc9000-7.2-3: packets with another source connection id than the first are dropped
+    //= rfc9000-7.2-6: Initial packets with another source connection id are dropped
+    //= rfc9000-8.2.1-6: small datagrams with PATH_CHALLENGE or PATH_RESPONSE are not discarded
+    //= rfc9000-9-5: a client drops packets from unknown server addresses
+    //= rfc9000-14-4: a datagram of the wrong size closes nothing
+    //= rfc9000-14.1-3: a server drops Initial packets in datagrams below 1200 bytes
+    //= rfc9000-17.2.2-1: a server's Initial has no token, and one that has is dropped
+    //= rfc9001-7-1: Initial packets are not trusted
     #[cold]
     fn is_acceptable(&self, arrival: &Arrival, space: SpaceId, header: &ProtectedHeader) -> bool {
         // RFC 9000 section 14.1.
@@ -230,6 +249,10 @@ impl Connection {
         opens
     }
 
+    //= rfc9001-4.6.2-1: a server that rejects 0-RTT does not read it
+    //= rfc9001-5.7-1: 1-RTT packets are not processed before the handshake is complete
+    //= rfc9001-5.7-2: a server does not process 1-RTT packets before the handshake is complete
+    //= rfc9001-5.7-3: a client does not process 1-RTT packets before the handshake is complete
     fn can_open(&self, space: SpaceId) -> bool {
         match space {
             SpaceId::Initial => self.handshake.initial.is_some(),
@@ -250,6 +273,8 @@ impl Connection {
         }
     }
 
+    //= rfc9000-12.2-6: a coalesced packet that does not open does not stop the others
+    //= rfc9001-4.1.4-1: packets whose keys may come are kept
     #[cold]
     fn keep_early(&mut self, arrival: &Arrival, packet_type: PacketType, space: SpaceId, packet: &[u8]) {
         let length = packet.len();
@@ -263,6 +288,7 @@ impl Connection {
         }
     }
 
+    //= rfc9000-13.2.5-2: ACK Delay includes the wait for keys
     fn retry_early_packets(&mut self) {
         if !self.arrival.early.are_ready() {
             return;
@@ -273,6 +299,8 @@ impl Connection {
     }
 
     /// Removes header protection and decrypts, both in place; gives the packet back if that fails.
+    //= rfc9001-5.5-2: a key update that does not open is dropped
+    //= rfc9001-9.5-1: removing packet protection shows nothing by its time
     fn open(
         &mut self,
         space: SpaceId,
@@ -332,6 +360,10 @@ impl Connection {
     }
 
     /// A packet that no key opens: a stateless reset, or noise (RFC 9000 section 10.3.1).
+    //= rfc9000-10.3.1-1: reset tokens are compared when a datagram fits no connection or does not open
+    //= rfc9001-5.5-1: packets that do not open with this key or the next are dropped
+    //= rfc9001-6.6-6: packets that fail authentication are counted
+    //= rfc9001-6.6-7: beyond the integrity limit: AEAD_LIMIT_REACHED
     #[cold]
     fn on_unopened(&mut self, arrival: &Arrival, packet: &[u8]) {
         if self.paths.is_stateless_reset(packet) {
@@ -362,6 +394,13 @@ impl Connection {
         }
     }
 
+    //= rfc9000-5.2-1: a packet with an error closes the connection, and what its frames did shows
+    //= rfc9000-12.3-4: duplicates are dropped
+    //= rfc9000-12.3-5: duplicates are dropped after the protection was removed
+    //= rfc9000-13.1-1: a packet is acknowledged when its frames were processed
+    //= rfc9000-17.2-9: reserved bits of long headers that are not 0: PROTOCOL_VIOLATION
+    //= rfc9000-17.3.1-3: reserved bits of short headers that are not 0: PROTOCOL_VIOLATION
+    //= rfc9001-6.2-2: our keys are updated before the packet of the peer's update is acknowledged
     fn process(
         &mut self,
         arrival: &Arrival,
@@ -430,6 +469,7 @@ impl Connection {
     }
 
     /// What the receipt of a packet with long header proves.
+    //= rfc9001-4.9.1-1: Initial keys go when the client sends, the server processes a Handshake packet
     #[cold]
     fn on_long_packet(&mut self, space: SpaceId, header: &ProtectedHeader) {
         if self.side.is_client() {
@@ -476,6 +516,7 @@ impl Connection {
         self.zero_rtt.on_one_rtt(now, three_pto);
     }
 
+    //= rfc9001-6.2-1: a key update of the peer updates our keys
     #[cold]
     fn on_peer_key_update(&mut self, now: Time) -> Result<(), TransportError> {
         if !self.handshake.is_complete() {
@@ -489,6 +530,15 @@ impl Connection {
         Ok(())
     }
 
+    //= rfc9000-7.2-4: the destination connection id changes with the first Initial or Retry only
+    //= rfc9000-8.1.2-1: the token of a Retry is in all Initial packets that follow
+    //= rfc9000-8.1.3-8: a Retry token is used at once
+    //= rfc9000-17.2.5.1-2: a Retry whose source is the client's own destination is dropped
+    //= rfc9000-17.2.5.1-3: the client sends to the source connection id of the Retry
+    //= rfc9000-17.2.5.2-1: a client accepts one Retry for a connection
+    //= rfc9000-17.2.5.2-2: a client drops a Retry after an Initial or another Retry
+    //= rfc9000-17.2.5.2-3: a Retry with a wrong integrity tag is dropped
+    //= rfc9000-17.2.5.2-5: after a Retry the client keeps its source connection id
     #[cold]
     fn on_retry(&mut self, retry: &Retry<'_>, packet: &[u8]) {
         // RFC 9000 section 17.2.5.2: once, before anything else was received, with a new connection id.
@@ -517,6 +567,9 @@ impl Connection {
         self.restart_initial(keys);
     }
 
+    //= rfc9000-6.2-1: a client abandons the connection attempt on Version Negotiation
+    //= rfc9000-6.2-2: Version Negotiation is dropped once another packet was processed
+    //= rfc9000-6.2-3: Version Negotiation is dropped if it lists the version in use
     #[cold]
     fn on_version_negotiation(
         &mut self,

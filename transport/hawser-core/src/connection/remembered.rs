@@ -17,6 +17,12 @@ impl RememberedLimits {
     pub(crate) const LEN: usize = 8 * COUNT;
 
     /// Those among all the parameters of a server.
+    //= multipath-2.1-6: initial_max_path_id is not remembered for later connections
+    //= rfc9000-7.4.1-2: parameters that are never remembered for 0-RTT
+    //= rfc9000-7.4.1-4: all parameters that the RFC does not name are remembered for 0-RTT
+    //= rfc9000-7.4.1-6: a server that accepts 0-RTT lowers none of the parameters that the RFC lists
+    //= rfc9221-3-6: a server that accepts 0-RTT does not lower max_datagram_frame_size
+    //= rfc9221-3-7: the client checks that max_datagram_frame_size was not lowered
     pub(crate) fn of(parameters: &TransportParameters) -> Self {
         RememberedLimits([
             parameters.active_connection_id_limit,
@@ -36,6 +42,7 @@ impl RememberedLimits {
     }
 
     /// Whether a client that keeps to these limits keeps to `others` as well.
+    //= rfc9000-7.4.1-5: a server that accepts 0-RTT lowers no limit
     pub(crate) fn fit_within(&self, others: &Self) -> bool {
         self.0.iter().zip(&others.0).all(|(ours, theirs)| ours <= theirs)
     }
@@ -85,6 +92,7 @@ mod tests {
         RememberedLimits::of(&parameters)
     }
 
+    //= rfc9000-7.4.1-6
     #[test]
     fn no_limit_may_be_smaller() {
         assert!(limits(1, 2).fit_within(&limits(1, 2)) && limits(1, 2).fit_within(&limits(5, 2)));

@@ -24,6 +24,7 @@ pub(crate) struct ServerFrames {
 
 impl ServerFrames {
     /// As many tokens as the issuer says, none without one.
+    //= rfc9000-19.7-3: clients send no NEW_TOKEN
     pub(crate) fn new(issuer: Option<TokenIssuer>) -> Self {
         let replacements_left = issuer.as_ref().map_or(0, |issuer| issuer.count);
         ServerFrames {

@@ -120,12 +120,14 @@ impl Connection {
             .any(|path| path.id != id && path.state() == Some(PathState::Active) && answers(path))
     }
 
+    //= rfc9002-6.2.1-2: the probe timer is set for Initial and Handshake packets first
     #[cold]
     fn handshake_deadline(&self) -> Option<Time> {
         let initial = self.long_deadline(SpaceId::Initial);
         Earliest::NONE.or(initial).or(self.long_deadline(SpaceId::Handshake)).time()
     }
 
+    //= rfc9002-6.2.2.1-1: a server at the amplification limit sets no probe timer
     fn long_deadline(&self, space: SpaceId) -> Option<Time> {
         let level = match space {
             SpaceId::Initial => self.handshake.initial.as_ref()?,
@@ -143,6 +145,9 @@ impl Connection {
 
     /// RFC 9002 section 6.2.2.1: a client that has nothing outstanding keeps the server going until it knows that the
     /// server has validated its address.
+    //= rfc9000-8.1-4: a client sends on a probe timeout even with nothing in flight
+    //= rfc9000-8.1-5: a client's probe is an Initial of 1200 bytes, or a Handshake packet with keys
+    //= rfc9002-6.2.2.1-2: a client that is not validated sets the probe timer with nothing in flight
     fn anti_deadlock_deadline(&self, space: SpaceId) -> Option<Time> {
         let wanted = if self.handshake.handshake.is_some() { SpaceId::Handshake } else { SpaceId::Initial };
         let waiting = self.side.is_client() && !self.handshake.confirmed && space == wanted;
@@ -212,6 +217,7 @@ impl Connection {
     }
 
     /// Three times the largest probe timeout of all paths (draft-ietf-quic-multipath-21 sections 3.5 and 4).
+    //= multipath-2.6-2: closing and draining use the largest PTO of all paths
     pub(super) fn three_pto(&self) -> Duration {
         self.largest_probe_timeout() * 3
     }
@@ -221,6 +227,7 @@ impl Connection {
     }
 
     /// A timer expired; harmless if called early.
+    //= rfc9000-10.2-3: all state is freed when closing or draining ends
     pub fn handle_timeout(&mut self, now: Time) {
         self.arrival.last_now = now;
         if !self.closing.is_open() {
@@ -274,6 +281,8 @@ impl Connection {
         }
     }
 
+    //= rfc9000-8.1-5: a client's probe is an Initial of 1200 bytes, or a Handshake packet with keys
+    //= rfc9002-6.2.2.1-3: an unvalidated client probes with Handshake, or an Initial in 1200 bytes
     fn on_long_timeout(&mut self, now: Time, space: SpaceId) {
         if self.long_deadline(space).is_none_or(|at| at > now) {
             return;
@@ -308,6 +317,7 @@ impl Connection {
     /// RFC 9002 section 6.2.4: a probe of the handshake goes along with one of 1-RTT packets. A server that has confirmed the
     /// handshake does not understand the former any more; if a NAT has meanwhile given the client another address, only the
     /// latter tells the server of it.
+    //= rfc9002-6.2.4-3: a probe timeout probes other packet number spaces, too
     fn probe_other_keys(&mut self) {
         if self.side.is_client() && self.handshake.is_complete() {
             self.probe_with_data(PathId::ZERO);
@@ -376,6 +386,8 @@ impl Connection {
         }
     }
 
+    //= rfc9002-6.2-1: a probe timeout makes no packet lost
+    //= rfc9002-6.2.4-1: a probe timeout sends an ack-eliciting packet
     fn on_probe_timeout(&mut self, now: Time, id: PathId) {
         let back_off = self.back_off();
         let is_due = |path: &Path| {
@@ -435,6 +447,7 @@ impl Connection {
     /// What was retransmitted once is in a newer packet, which has its turn later: if only the acknowledgements are lost,
     /// everything arrives in the end. The oldest is wanted most, but one of the probes is left to what waits already,
     /// which no acknowledgement may ever make room for in the window. Later probes go alone and take turns with that.
+    //= rfc9002-6.2.4-4: probes carry new data
     fn probe_with_data(&mut self, id: PathId) {
         let waiting = has_waiting(&self.streams, &self.extensions.datagrams);
         let Some(path) = self.paths.get_mut(id) else { return };

@@ -72,6 +72,7 @@ impl ZeroRtt {
     }
 
     /// Whether a client sends 0-RTT packets.
+    //= rfc9001-5.6-4: servers send nothing with 0-RTT keys
     pub(crate) fn is_sending(&self) -> bool {
         self.status == EarlyData::Offered && self.keys.is_some()
     }
@@ -82,6 +83,7 @@ impl ZeroRtt {
     }
 
     /// Server: a 1-RTT packet arrived. RFC 9001 section 4.9.3: late 0-RTT packets are opened for three probe timeouts more.
+    //= rfc9001-4.9.3-2: servers discard 0-RTT keys three PTO after the first 1-RTT packet
     pub(crate) fn on_one_rtt(&mut self, now: Time, three_pto: std::time::Duration) {
         if self.keys.is_some() {
             self.until.get_or_insert(now + three_pto);
@@ -94,6 +96,7 @@ impl ZeroRtt {
     }
 
     /// Drops the keys when their time is over.
+    //= rfc9001-4.9.3-2: servers discard 0-RTT keys three PTO after the first 1-RTT packet
     pub(crate) fn discard_expired(&mut self, now: Time) {
         if self.until.is_some_and(|until| now >= until) {
             (self.keys, self.until) = (None, None);
@@ -101,6 +104,7 @@ impl ZeroRtt {
     }
 
     /// RFC 9000 section 7.4.1: a server that takes 0-RTT stays within what it promised.
+    //= rfc9221-3-7: the client checks that max_datagram_frame_size was not lowered
     pub(crate) fn check_promise(&self, peer: &TransportParameters) -> Result<(), TransportError> {
         match self.limits {
             Some(limits)
@@ -127,6 +131,9 @@ impl Connection {
     }
 
     /// Client: TLS has begun, perhaps with a ticket that allows 0-RTT.
+    //= multipath-2.1-6: initial_max_path_id is not remembered for later connections
+    //= rfc9000-7.4.1-2: parameters that are never remembered for 0-RTT
+    //= rfc9000-7.4.1-4: all parameters that the RFC does not name are remembered for 0-RTT
     pub(super) fn offer_zero_rtt(&mut self, now: Time) {
         let Some(session) = self.handshake.session() else { return };
         let Some(keys) = session.early_keys() else { return };
@@ -147,6 +154,11 @@ impl Connection {
     }
 
     /// Client: 1-RTT keys have come, and with them the server's answer. RFC 9001 section 4.9.3: the 0-RTT keys go.
+    //= rfc9000-7.4.1-9: 0-RTT packets keep to the remembered values
+    //= rfc9000-17.2.3-3: no 0-RTT once 1-RTT packets are processed
+    //= rfc9001-4.9.3-1: clients discard 0-RTT keys with the first of 1-RTT
+    //= rfc9001-5.6-3: rejected 0-RTT is not continued
+    //= rfc9001-5.6-6: no 0-RTT after the 1-RTT keys came
     pub(super) fn settle_zero_rtt(&mut self, now: Time) {
         if !self.zero_rtt.is_sending() {
             return;
@@ -163,6 +175,7 @@ impl Connection {
 
     /// Client: the server spoke another version and kept nothing of the first flight. The handshake that starts again is one
     /// without 0-RTT.
+    //= rfc9001-5.6-3: rejected 0-RTT is not continued
     pub(super) fn give_up_zero_rtt(&mut self, now: Time) {
         if self.zero_rtt.is_sending() {
             self.discard_zero_rtt_keys();
@@ -175,6 +188,7 @@ impl Connection {
         self.zero_rtt.end = self.paths.get(PathId::ZERO).map_or(0, |path| path.space.end());
     }
 
+    //= rfc9001-4.6.2-3 (not done): rejected 0-RTT resets all streams
     fn on_zero_rtt_rejected(&mut self, now: Time) {
         self.zero_rtt.status = EarlyData::Rejected;
         self.take_back_zero_rtt(now, |frame| !matches!(frame, SentFrame::Stream(_)));
@@ -182,6 +196,7 @@ impl Connection {
     }
 
     /// A Retry came. RFC 9000 section 17.2.5.2: the server has kept nothing, 0-RTT packets included; they may be sent again.
+    //= rfc9000-17.2.3-1: 0-RTT data is sent again after a Retry
     pub(super) fn restart_zero_rtt(&mut self, now: Time) {
         if self.zero_rtt.is_sending() {
             self.take_back_zero_rtt(now, |_| true);
@@ -207,6 +222,7 @@ impl Connection {
 
     /// Server: TLS has read the ClientHello. If it takes 0-RTT, the client is answered before the handshake is complete, as
     /// far as its address may be sent to.
+    //= rfc9001-4.6.2-1: a server that rejects 0-RTT does not read it
     pub(super) fn accept_zero_rtt(&mut self, now: Time) {
         let session = self.handshake.session();
         let Some(keys) = session.and_then(|session| session.early_keys()) else { return };
@@ -258,6 +274,7 @@ impl Connection {
     }
 
     /// Builds one 0-RTT packet at the start of `out`; `None` if there was nothing to put into it.
+    //= rfc9000-17.2.3-2: 0-RTT data after a Retry has new packet numbers
     #[cold]
     pub(super) fn build_zero_rtt(
         &mut self,

@@ -47,6 +47,10 @@ struct SessionsWithLimits {
 }
 
 impl SessionsWithLimits {
+    //= rfc9000-7.4.1-5: a server that accepts 0-RTT lowers no limit
+    //= rfc9000-7.4.1-6: a server that accepts 0-RTT lowers none of the parameters that the RFC lists
+    //= rfc9000-7.4.1-8: 0-RTT is rejected if the remembered values cannot be kept
+    //= rfc9221-3-6: a server that accepts 0-RTT does not lower max_datagram_frame_size
     fn without_limits(&self, stored: Vec<u8>) -> Option<Vec<u8>> {
         let (limits, session) = RememberedLimits::decode(&stored)?;
         limits.fit_within(&self.limits).then(|| session.to_vec())
@@ -64,6 +68,7 @@ impl StoresServerSessions for SessionsWithLimits {
         self.without_limits(self.sessions.get(key)?)
     }
 
+    //= rfc9001-9.2-1: 0-RTT has replay protection
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
         self.without_limits(self.sessions.take(key)?)
     }

@@ -53,6 +53,7 @@ pub(super) fn tag(version: Version, original: &ConnectionId, packet: &[u8]) -> [
 }
 
 /// Whether `packet`, a whole Retry packet, ends in the right tag.
+//= rfc9000-17.2.5.2-3: a Retry with a wrong integrity tag is dropped
 pub(super) fn is_valid(version: Version, original: &ConnectionId, packet: &[u8]) -> bool {
     // The comparison need not take constant time: anybody can compute the tag.
     packet.split_last_chunk::<16>().is_some_and(|(packet, sent)| tag(version, original, packet) == *sent)

@@ -93,6 +93,9 @@ impl RustlsClient {
 }
 
 impl ClientFactory for RustlsClient {
+    //= rfc9001-8.2-1: quic_transport_parameters is sent, and its absence is missing_extension
+    //= rfc9114-3.2-1: the host is named in the handshake
+    //= rfc9114-3.2-2: the host of the URI is sent as SNI
     fn start(
         &self,
         version: Version,
@@ -147,6 +150,8 @@ impl RustlsServer {
     ///
     /// # Errors
     /// The configuration cannot serve QUIC.
+    //= rfc9001-4.6.1-1: early_data says 0xffffffff or nothing
+    //= rfc9001-9.2-1: 0-RTT has replay protection
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, TlsConfigError> {
         let initial = initial_suite(config.crypto_provider())?;
         if config.max_early_data_size > 0 && config.ticketer.enabled() {
@@ -164,6 +169,7 @@ impl ServerFactory for RustlsServer {
         ClientHello::read(client_hello)
     }
 
+    //= rfc9001-8.2-1: quic_transport_parameters is sent, and its absence is missing_extension
     fn start(&self, version: Version, parameters: Vec<u8>) -> Result<Box<dyn Session>, TransportError> {
         let at = match version {
             Version::V1 => 0,
@@ -185,6 +191,8 @@ impl ServerFactory for RustlsServer {
 
 /// The suite of Initial packets, once all suites are known to support multipath. It is the same whatever is negotiated
 /// (RFC 9001 section 5.2): if the provider offers others only, it comes from the one that this crate was built with.
+//= multipath-2.1-5: cipher suites whose nonce is too short do not go with multipath
+//= rfc9001-5.3-1: no cipher suite without header protection
 fn initial_suite(provider: &CryptoProvider) -> Result<quic::Suite, TlsConfigError> {
     let (mut initial, mut is_empty) = (None, true);
     for offered in &provider.cipher_suites {
@@ -218,6 +226,7 @@ pub(super) fn library_version(version: Version) -> quic::Version {
     }
 }
 
+//= rfc9001-5.2-2: Initial keys come from HKDF-Expand-Label
 fn initial_keys(suite: &quic::Suite, version: Version, destination: &ConnectionId, side: Side) -> Keys {
     let side = match side {
         Side::Client => ::rustls::Side::Client,
@@ -227,6 +236,13 @@ fn initial_keys(suite: &quic::Suite, version: Version, destination: &ConnectionI
 }
 
 /// One rustls connection.
+//= rfc9000-7-1: the handshake authenticates, agrees on keys, parameters and protocol
+//= rfc9001-4.2-2: an older TLS ends the connection
+//= rfc9001-4.4-2: no authentication of clients after the handshake
+//= rfc9001-5.3-2: unknown cipher suites in a ClientHello are no error
+//= rfc9001-6-1: no TLS KeyUpdate is sent
+//= rfc9001-8.3-1: no EndOfEarlyData is sent
+//= rfc9001-8.4-1: no compatibility mode of TLS 1.3
 struct RustlsSession {
     connection: Connection,
     /// For whose keys the library was asked.
@@ -301,6 +317,8 @@ impl RustlsSession {
 
     /// RFC 9001 section 4.1.3: bytes of an earlier level after its keys were replaced are a violation. rustls is not
     /// told the level, so it cannot see that.
+    //= rfc9001-4.1.3-1: no new CRYPTO data at a level whose keys were replaced
+    //= rfc9001-4.1.3-2: new CRYPTO data at a level whose keys were replaced: PROTOCOL_VIOLATION
     fn check_level(&self, level: Level) -> Result<(), TransportError> {
         if level == self.read_level {
             return Ok(());
@@ -311,6 +329,14 @@ impl RustlsSession {
         )))
     }
 
+    //= rfc9001-4.4-3: a CertificateRequest after the handshake: PROTOCOL_VIOLATION
+    //= rfc9001-4.6.1-2: another value in early_data: PROTOCOL_VIOLATION
+    //= rfc9001-4.8-1: each TLS alert is fatal
+    //= rfc9001-6-2: a TLS KeyUpdate received: 0x010a
+    //= rfc9001-8.1-2: no common application protocol: 0x0178
+    //= rfc9001-8.1-3: a client without a common application protocol: 0x0178
+    //= rfc9001-8.1-5: a server without a common protocol closes with 0x0178
+    //= rfc9001-8.1-6: a client closes with 0x0178 if the server chose another protocol
     fn to_transport_error(&self, error: &::rustls::Error) -> TransportError {
         let code = match (self.connection.alert(), error) {
             // RFC 9001 section 4.4: a server cannot ask for a certificate once the handshake is complete.
@@ -415,6 +441,9 @@ impl Session for RustlsSession {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
+    //= rfc9000-7-2: an application protocol is negotiated
+    //= rfc9001-8.1-1: ALPN is used
+    //= rfc9001-8.1-4: the server chooses a protocol that the client offered
     fn application_protocol(&self) -> Option<Vec<u8>> {
         self.connection.alpn_protocol().map(<[u8]>::to_vec)
     }
@@ -450,6 +479,7 @@ fn packet_key(key: Box<dyn quic::PacketKey>) -> Box<dyn PacketKey> {
 }
 
 impl PacketKey for RustlsPacketKey {
+    //= rfc9001-9.5-2: adding packet protection shows nothing by its time
     #[inline]
     fn seal(&self, path: u32, packet_number: u64, packet: &mut [u8], header_length: usize) {
         let (header, payload) = packet.split_at_mut(header_length);
@@ -462,6 +492,7 @@ impl PacketKey for RustlsPacketKey {
         }
     }
 
+    //= rfc9001-9.5-1: removing packet protection shows nothing by its time
     #[inline]
     fn open(
         &self,

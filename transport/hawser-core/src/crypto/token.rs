@@ -68,6 +68,10 @@ impl TokenKey {
     }
 
     /// A token that says `token`, at most [`MAX_LEN`] bytes.
+    //= rfc9000-8.1.3-4: a token tells observers nothing of its connection
+    //= rfc9000-8.1.3-5: every token is unique
+    //= rfc9000-8.1.4-1: tokens are hard to guess
+    //= rfc9000-19.7-1: NEW_TOKEN tokens are not empty
     pub(crate) fn seal(&self, token: &Token, random: &mut impl RngCore) -> Vec<u8> {
         let mut salt = [0; SALT_LEN];
         random.fill_bytes(&mut salt);
@@ -81,6 +85,7 @@ impl TokenKey {
     }
 
     /// What `sealed` says; `None` if this key did not seal it.
+    //= rfc9000-8.1.4-2: tokens are protected against changes
     pub(crate) fn open(&self, sealed: &[u8]) -> Option<(Token, TokenId)> {
         let (salt, sealed) = sealed.split_first_chunk::<SALT_LEN>()?;
         let mut plain = sealed.to_vec();
@@ -125,6 +130,7 @@ impl Token {
         }
     }
 
+    //= rfc9000-8.1.1-1: tokens of Retry and NEW_TOKEN can be told apart
     fn decode(plain: &[u8]) -> Option<Token> {
         let mut reader = Reader::new(plain);
         let kind = reader.read_u8().ok()?;

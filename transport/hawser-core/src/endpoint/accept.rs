@@ -75,6 +75,7 @@ impl Endpoint {
     }
 
     /// Tells the client that it will not be served. The answer is to be sent if there is one.
+    //= rfc9000-5.2.2-4: a refused connection gets CONNECTION_REFUSED
     pub fn refuse(&mut self, incoming: Incoming) -> Option<StatelessDatagram> {
         let response = refusal(&incoming);
         self.ignore(incoming);
@@ -107,6 +108,7 @@ impl Endpoint {
         self.pending.contains(incoming.id)
     }
 
+    //= rfc9000-7.2-5: a server sends to the source connection id of the first Initial
     fn server_init(
         &mut self,
         now: Time,

@@ -20,6 +20,8 @@ pub(crate) const MIN_CID_LENGTH: usize = quic_lb::MIN_LENGTH;
 const _: () = assert!(EndpointGroup::MAX_MEMBERS < 256 && MIN_CID_LENGTH > 1);
 
 /// The length of all connection ids that an endpoint with this configuration issues.
+//= multipath-2.1-3: an endpoint that offers multipath has connection ids of non-zero length
+//= rfc9000-10.3.2-2: all connection ids of an endpoint have one length
 pub(crate) fn local_cid_length(config: &EndpointConfig) -> usize {
     let length =
         config.quic_lb.as_ref().map_or(config.connection_id_length, QuicLbServer::connection_id_length);
@@ -46,6 +48,8 @@ impl ResetKey {
     }
 
     /// The token of `id`: HMAC-SHA256, cut to 16 bytes.
+    //= rfc9000-10.3.2-1: reset tokens are hard to guess
+    //= rfc9000-10.3.2-5: each connection id has its own reset token
     pub(crate) fn token(&self, id: &[u8]) -> StatelessResetToken {
         let tag = hmac::sign(&self.0, id);
         StatelessResetToken(*tag.as_ref().first_chunk().expect("SHA-256 gives 32 bytes"))
@@ -152,6 +156,8 @@ impl CidIssuer {
 
     /// The id of a handshake, and its stateless reset token. If no id can be routed any more, one of which balancers know
     /// that (section 9.6 of draft-ietf-quic-load-balancers).
+    //= rfc9000-5.1-1: connection ids tell outsiders nothing
+    //= rfc9000-5.1-2: no connection id is issued twice
     pub(crate) fn issue(&mut self) -> (ConnectionId, StatelessResetToken) {
         let routable = self.scheme.routable(&mut self.random);
         let id = routable.unwrap_or_else(|| self.scheme.signed(&mut self.random));
@@ -177,6 +183,8 @@ impl CidIssuer {
 }
 
 /// A connection id of `length` random bytes, at most 20.
+//= rfc9000-10.3.2-3: a connection id and a reset key are used for one connection
+//= rfc9000-10.3.2-4: a connection id whose reset token was revealed is not used again
 pub(crate) fn random_cid(length: usize, random: &mut impl RngCore) -> ConnectionId {
     let mut bytes = [0; ConnectionId::MAX_LEN];
     random.fill_bytes(&mut bytes);

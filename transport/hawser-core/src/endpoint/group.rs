@@ -122,11 +122,14 @@ impl Membership {
     }
 
     /// The other member that a local id names.
+    //= rfc9000-5.2.3-2: simple load balancing makes no oracle for stateless resets
+    //= rfc9000-21.11-1: packets of a connection id reach the worker that has its connection
     pub(super) fn named_elsewhere(&self, id: &[u8]) -> Option<usize> {
         self.group.named(id).filter(|member| *member != self.index)
     }
 
     /// Makes a random id one that names this member.
+    //= rfc9000-5.1-1: connection ids tell outsiders nothing
     pub(super) fn sign(&self, id: ConnectionId) -> ConnectionId {
         let mut bytes = [0; ConnectionId::MAX_LEN];
         let bytes = &mut bytes[..id.len()];
@@ -150,6 +153,7 @@ impl Membership {
     }
 
     /// The other member that has a connection which a datagram from `remote` with this token resets.
+    //= rfc9000-21.11-2: no reset for a connection that another process may have
     pub(super) fn reset_owner_elsewhere(
         &self,
         remote: SocketAddr,

@@ -25,6 +25,8 @@ impl Endpoint {
 
     /// The member of the group that a datagram from `remote` is to be handed to; `None` to handle it here. A datagram that
     /// was handed over already (`handed_over`) moves on only if it resets a connection of yet another member.
+    //= rfc9000-5.2.3-2: simple load balancing makes no oracle for stateless resets
+    //= rfc9000-21.11-1: packets of a connection id reach the worker that has its connection
     #[inline]
     pub fn owner_elsewhere(&self, remote: SocketAddr, datagram: &[u8], handed_over: bool) -> Option<usize> {
         let membership = self.cid_scheme.membership()?;

@@ -180,6 +180,8 @@ impl Endpoint {
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
+    //= rfc9000-7.2-1: the first destination connection id has 8 bytes at least
+    //= rfc9000-8.1.3-6: a token that the client has is used
     pub fn connect_over(
         &mut self,
         now: Time,

@@ -25,6 +25,9 @@ const REFLECTORS: [u16; 7] = [0, 53, 123, 161, 389, 1900, 11211];
 impl Endpoint {
     /// Takes a received datagram and says for whom it is; `None` if it is for nobody. What the endpoint answers itself is
     /// added to `responses`.
+    //= rfc9000-10.3-8: any packet that ends in a reset token is a stateless reset
+    //= rfc9000-10.3.1-1: reset tokens are compared when a datagram fits no connection or does not open
+    //= rfc9000-11-3: an endpoint with the connection's state sends no stateless reset
     pub fn handle_datagram(
         &mut self,
         now: Time,
@@ -75,6 +78,12 @@ impl Endpoint {
 
     /// A long header with an id that we did not issue: to a client it means nothing; to a server it is the beginning of a
     /// handshake (RFC 9000 section 5.2.2).
+    //= rfc9000-5.2.2-5: Handshake packets without a connection are ignored
+    //= rfc9000-5.2.2-6: packets of no connection that none of the rules covers are dropped
+    //= rfc9000-6.1-1: Version Negotiation is never answered with the same
+    //= rfc9000-17.2.1-6: Version Negotiation answers connection ids of any length
+    //= rfc9000-17.2.1-7: one Version Negotiation for a datagram
+    //= rfc9000-17.2.5.1-4: one Retry for a datagram
     #[cold]
     fn handle_long(
         &mut self,
@@ -122,6 +131,9 @@ impl Endpoint {
         }
     }
 
+    //= rfc9000-5.2.2-1: Version Negotiation answers an unknown version in a datagram of 1200 bytes
+    //= rfc9000-5.2.2-2: an unknown version in a datagram below 1200 bytes is dropped
+    //= rfc9000-5.2.2-3: Version Negotiation answers datagrams that are long enough
     fn negotiate_version(
         datagram: &Datagram,
         header: &InvariantHeader<'_>,
@@ -137,6 +149,11 @@ impl Endpoint {
     }
 
     /// The first packet of a client that we know nothing of.
+    //= rfc9000-7.2-1: the first destination connection id has 8 bytes at least
+    //= rfc9000-8.1.2-2: a Retry token that does not hold: INVALID_TOKEN
+    //= rfc9000-8.1.3-12: a valid token lets the handshake go on
+    //= rfc9000-14.1-3: a server drops Initial packets in datagrams below 1200 bytes
+    //= rfc9000-17.2-1: long headers without the fixed bit are dropped
     fn handle_initial(
         &mut self,
         now: Time,
@@ -200,11 +217,13 @@ impl Endpoint {
     }
 
     /// Whether this source may begin another handshake, which it then has.
+    //= rfc9000-21.6-1: slow peers are bounded
     fn take_handshake(&mut self, now: Time, source: std::net::IpAddr, verdict: Verdict) -> bool {
         let limit = self.server.as_mut().and_then(|server| server.handshake_limit.as_mut());
         limit.is_none_or(|limit| limit.admit(now, source, verdict != Verdict::Unproven))
     }
 
+    //= rfc9001-4.7-1: addresses are validated by Retry, not by HelloRetryRequest
     fn answer_with_retry(&mut self, now: Time, datagram: &Datagram, cids: &InitialCids) -> Rejection {
         match self.retry_packet(now, datagram.tuple.remote, cids) {
             Some(bytes) => Rejection::Answer(StatelessDatagram::new(datagram.tuple, bytes)),
@@ -213,6 +232,7 @@ impl Endpoint {
     }
 
     /// A Retry for the client at `remote`, whose Initial had these ids.
+    //= rfc9000-17.2.5.1-1: the source connection id of a Retry is a new one
     pub(super) fn retry_packet(
         &mut self,
         now: Time,

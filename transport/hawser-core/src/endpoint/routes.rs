@@ -77,6 +77,7 @@ impl Routes {
     }
 
     /// The connection that issued this id.
+    //= rfc9000-5.1.1-2: issued connection ids are recognised until they are retired
     #[inline]
     pub(super) fn by_local(&self, id: &[u8]) -> Option<ConnectionHandle> {
         self.local.get(id).copied()
@@ -88,6 +89,7 @@ impl Routes {
     }
 
     /// The connection that a datagram from `remote` resets if it ends so.
+    //= rfc9000-10.3.1-3: the comparison of reset tokens takes the same time for all tokens
     pub(super) fn by_reset(
         &self,
         remote: SocketAddr,
@@ -178,6 +180,7 @@ impl Routes {
     }
 
     /// Forgets a connection and all that leads to it.
+    //= rfc9000-10.2-3: all state is freed when closing or draining ends
     pub(super) fn remove(&mut self, handle: ConnectionHandle) {
         let Some(known) = self.connections.try_remove(handle.0) else { return };
         self.handshaking -= usize::from(known.handshaking);

@@ -51,6 +51,10 @@ pub(super) fn version_negotiation(
 
 /// A stateless reset that answers a datagram of `received` bytes; `None` if that is too short for a reset to be
 /// shorter still (RFC 9000 section 10.3.3: each is, so two ends that know nothing cannot reset each other indefinitely).
+//= rfc9000-10.3-2: the rest of a stateless reset is random
+//= rfc9000-10.3-4: a reset for a packet of 43 bytes or less is one byte shorter
+//= rfc9000-10.3-5: no stateless reset is three times as long as its cause
+//= rfc9000-10.3.3-1: each stateless reset is shorter than its cause
 pub(super) fn stateless_reset(
     received: usize,
     token: &StatelessResetToken,
@@ -100,6 +104,8 @@ pub(super) fn retry(
 }
 
 /// An Initial packet that closes the connection before there is one (RFC 9000 section 10.2.3).
+//= rfc9000-5.2.2-4: a refused connection gets CONNECTION_REFUSED
+//= rfc9000-17.2.2-1: a server's Initial has no token, and one that has is dropped
 pub(super) fn initial_close(
     cids: &InitialCids,
     keys: &Keys,

@@ -117,6 +117,12 @@ impl TokenGate {
     }
 
     /// Judges the token of an Initial packet from `remote` to `destination`.
+    //= multipath-3.1.3-1 (not done): a token is valid for all validated addresses of the client
+    //= rfc9000-8.1.3-10: a server validates a token, if it needs to
+    //= rfc9000-8.1.3-11: an invalid token counts as none
+    //= rfc9000-8.1.4-4: a NEW_TOKEN token names the address
+    //= rfc9000-8.1.4-5: a token from another address does not lift the amplification limit
+    //= rfc9000-21.3-1: address tokens are limited in use and time
     pub(super) fn judge(
         &self,
         now: Time,
@@ -140,10 +146,15 @@ impl TokenGate {
     }
 
     /// Notes that a token was used.
+    //= rfc9000-8.1.4-6: tokens cannot be replayed at will
+    //= rfc9000-8.1.4-8: NEW_TOKEN tokens count once
     pub(super) fn consume(&mut self, id: TokenId) {
         self.used.insert(id);
     }
 
+    //= rfc9000-8.1.2-2: a Retry token that does not hold: INVALID_TOKEN
+    //= rfc9000-8.1.4-3: a Retry token names address and port
+    //= rfc9000-8.1.4-7: Retry tokens hold for a short time
     fn judge_retry(
         &self,
         now: Time,
@@ -167,6 +178,7 @@ impl TokenGate {
         Verdict::Retry { original_destination: token.original_destination }
     }
 
+    //= rfc9000-8.1.3-3: tokens expire
     fn is_fresh(&self, now: Time, issued: u64, lifetime: Duration) -> bool {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let now = self.clock.unix_millis(now);

@@ -63,6 +63,19 @@ const TE: (&[u8], &[u8]) = (b"te", b"\x49\x7f");
 const TRAILERS: (&[u8], &[u8]) = (b"trailers", b"\x4d\x83\x35\x05\xb1\x1f");
 
 /// Checks an encoded field section.
+//= rfc9114-4.1.2-3: no malformed response is accepted
+//= rfc9114-4.2-2: a message with uppercase field names is malformed
+//= rfc9114-4.3-2: pseudo-header fields of requests are not in responses, nor the other way
+//= rfc9114-4.3-3: no pseudo-header fields in trailers
+//= rfc9114-4.3-4: unknown or invalid pseudo-header fields: malformed
+//= rfc9114-4.3-6: a pseudo-header field after a regular field: malformed
+//= rfc9114-4.3.1-6: one each of :method, :scheme and :path
+//= rfc9114-4.3.1-7: a request has :authority or Host
+//= rfc9114-4.3.1-8: :authority and Host are not empty
+//= rfc9114-4.3.1-9: :authority and Host say the same
+//= rfc9114-4.3.2-1: responses have :status
+//= rfc9114-10.3-1: invalid field names: malformed
+//= rfc9114-10.3-2: invalid field values: malformed
 pub(super) fn check(section: &[u8], of: Section) -> Result<Says, Problem> {
     let allowed = match of {
         Section::Request => !STATUS,
@@ -268,6 +281,9 @@ fn static_name(index: u64) -> Result<Name, Problem> {
 /// A string as it came: whether in Huffman code, and its bytes.
 type Coded<'a> = (bool, &'a [u8]);
 
+//= rfc9114-4.1-5: Transfer-Encoding is not used
+//= rfc9114-4.2-3: a message with fields about the connection is malformed
+//= rfc9114-4.2-4: TE says "trailers" or nothing
 fn literal_name((is_huffman, name): Coded<'_>, value: Coded<'_>) -> Name {
     // A colon is seven bits long in the Huffman code: 1011100.
     let is_pseudo =

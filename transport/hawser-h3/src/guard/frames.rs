@@ -13,6 +13,7 @@ const PUSH_PROMISE: u64 = 0x5;
 const GOAWAY: u64 = 0x7;
 const MAX_PUSH_ID: u64 = 0xd;
 /// RFC 9114 section 7.2.8: types that HTTP/2 has and HTTP/3 has not.
+//= rfc9114-7.2.8-2: frames of HTTP/2: H3_FRAME_UNEXPECTED
 const RESERVED: [u64; 4] = [0x2, 0x6, 0x8, 0x9];
 
 /// Most bytes of an identifier, the only content of some frames.
@@ -20,6 +21,7 @@ const MAX_ID_LENGTH: u64 = 8;
 
 /// What a HEADERS frame becomes that makes its message malformed: one that `h3` refuses, too, for a field name that is
 /// just a colon. It then resets the stream with H3_MESSAGE_ERROR (RFC 9114 section 4.1.2).
+//= rfc9114-4.1.2-2: a malformed message: H3_MESSAGE_ERROR
 const MALFORMED_HEADERS: &[u8] = b"\x01\x05\x00\x00\x21:\x00";
 
 /// Which frames may come.
@@ -181,6 +183,8 @@ impl Frames {
     ///
     /// # Errors
     /// When it ended within a frame (RFC 9114 section 7.1).
+    //= rfc9114-7.1-2: frames with more or less than their fields: H3_FRAME_ERROR
+    //= rfc9114-7.1-4: a stream that ends within a frame: H3_FRAME_ERROR
     pub(crate) fn end(&self) -> Result<(), Violation> {
         match &self.state {
             State::Header(Header { length: 0, .. }) => Ok(()),
@@ -189,8 +193,14 @@ impl Frames {
     }
 
     /// A frame begins. DATA goes on at once, its header first; what is gathered goes on when it is whole.
+    //= rfc9114-4.1-3: frames out of order: H3_FRAME_UNEXPECTED
+    //= rfc9114-7.1-1: frames hold what they should
+    //= rfc9114-7.1-3: lengths within a frame agree with its length
+    //= rfc9114-10.8-1: lengths match contents
     fn begin(&mut self, kind: u64, length: u64, header: &Header) -> Result<Option<Bytes>, Violation> {
         // RFC 9114 sections 6.2.1 and 9: a frame of unknown type does not stand for it either, and `h3` never sees those.
+        //= rfc9114-6.2.1-2: another first frame than SETTINGS: H3_MISSING_SETTINGS
+        //= rfc9114-9-3: an unknown frame does not take the place of SETTINGS
         if std::mem::take(&mut self.awaits_settings) && kind != SETTINGS {
             let reason = "a control stream that does not begin with SETTINGS";
             return Err(Violation::new(Code::H3_MISSING_SETTINGS, reason));
@@ -199,18 +209,32 @@ impl Frames {
             (Rules::Request | Rules::Response, DATA) => return self.begin_data(length, header).map(Some),
             (Rules::Request | Rules::Response, HEADERS) => MAX_FIELD_SECTION_SIZE,
             // Nobody allowed the server to push (RFC 9114 section 7.2.5).
+            //= rfc9114-4.6-2: a push that was not allowed: H3_ID_ERROR
+            //= rfc9114-7.2.5-2: PUSH_PROMISE above the push ids allowed: H3_ID_ERROR
             (Rules::Response, PUSH_PROMISE) => {
                 return Err(Violation::new(Code::H3_ID_ERROR, "a push that was not allowed"));
             }
             // Neither did we, nor did we promise any (RFC 9114 section 7.2.3).
+            //= rfc9114-7.2.3-7: CANCEL_PUSH above the push ids allowed: H3_ID_ERROR
+            //= rfc9114-7.2.3-8: CANCEL_PUSH of a push that was never promised: H3_ID_ERROR
             (Rules::Control, CANCEL_PUSH) => {
                 return Err(Violation::new(Code::H3_ID_ERROR, "a push cancelled that was never promised"));
             }
+            //= rfc9114-7.2.4-2: a second SETTINGS: H3_FRAME_UNEXPECTED
             (Rules::Control, SETTINGS) => MAX_SETTINGS_LENGTH,
             (Rules::Control, GOAWAY | MAX_PUSH_ID) if length > MAX_ID_LENGTH => {
                 return Err(Violation::new(Code::H3_FRAME_ERROR, "an identifier of more than eight bytes"));
             }
             (Rules::Control, GOAWAY | MAX_PUSH_ID) => MAX_ID_LENGTH,
+            //= rfc9114-7.2.1-2: DATA on the control stream: H3_FRAME_UNEXPECTED
+            //= rfc9114-7.2.2-1: HEADERS on the control stream: H3_FRAME_UNEXPECTED
+            //= rfc9114-7.2.3-6: CANCEL_PUSH elsewhere than on the control stream: H3_FRAME_UNEXPECTED
+            //= rfc9114-7.2.4-4: SETTINGS on another stream: H3_FRAME_UNEXPECTED
+            //= rfc9114-7.2.5-8: PUSH_PROMISE on the control stream: H3_FRAME_UNEXPECTED
+            //= rfc9114-7.2.5-10: PUSH_PROMISE from a client: H3_FRAME_UNEXPECTED
+            //= rfc9114-7.2.6-2: GOAWAY on another stream than the control stream: H3_FRAME_UNEXPECTED
+            //= rfc9114-7.2.7-1: MAX_PUSH_ID elsewhere than on the control stream: H3_FRAME_UNEXPECTED
+            //= rfc9114-7.2.7-3: MAX_PUSH_ID to a client: H3_FRAME_UNEXPECTED
             (_, DATA | HEADERS | CANCEL_PUSH | SETTINGS | PUSH_PROMISE | GOAWAY | MAX_PUSH_ID) => {
                 return Err(Violation::new(
                     Code::H3_FRAME_UNEXPECTED,
@@ -220,6 +244,8 @@ impl Frames {
             (_, reserved) if RESERVED.contains(&reserved) => {
                 return Err(Violation::new(Code::H3_FRAME_UNEXPECTED, "a frame of HTTP/2"));
             }
+            //= rfc9114-7.2.8-1: reserved frames mean nothing
+            //= rfc9114-9-1: unknown values are ignored
             _ => {
                 self.state =
                     if length == 0 { State::Header(Header::default()) } else { State::Skip { left: length } };
@@ -236,6 +262,8 @@ impl Frames {
         if left == 0 { self.gathered().map(Some) } else { Ok(None) }
     }
 
+    //= rfc9114-4.1-9: messages are processed as they come
+    //= rfc9114-7.2.1-1: DATA belongs to a message
     fn begin_data(&mut self, length: u64, header: &Header) -> Result<Bytes, Violation> {
         if matches!(self.message, Message::Start | Message::Trailers) {
             return Err(Violation::new(
@@ -250,6 +278,12 @@ impl Frames {
     }
 
     /// The frame that is complete now.
+    //= rfc9114-5.2-6: a GOAWAY whose id rises: H3_ID_ERROR
+    //= rfc9114-7.2.4-5: each setting once
+    //= rfc9114-7.2.4-6: unknown settings are ignored
+    //= rfc9114-7.2.4.1-2: reserved settings mean nothing
+    //= rfc9114-7.2.4.1-3: settings of HTTP/2: H3_SETTINGS_ERROR
+    //= rfc9114-7.2.6-1: GOAWAY of a server names a request stream, else H3_ID_ERROR
     fn gathered(&mut self) -> Result<Bytes, Violation> {
         let state = std::mem::replace(&mut self.state, State::Header(Header::default()));
         let State::Gather { kind, header, frame, .. } = state else { return Ok(Bytes::new()) };
@@ -274,6 +308,7 @@ impl Frames {
     }
 
     /// RFC 9114 section 7.2.7: the maximum never falls. `h3` does not remember it.
+    //= rfc9114-7.2.7-4: MAX_PUSH_ID does not sink: H3_ID_ERROR
     fn raise_max_push_id(&mut self, payload: &[u8]) -> Result<(), Violation> {
         let Some((id, _)) = varint(payload) else { return Ok(()) };
         if id < self.max_push_id {
@@ -284,6 +319,7 @@ impl Frames {
     }
 
     /// What the field section is that has come (RFC 9114 section 4.1).
+    //= rfc9114-4.1-2: a second request or final response on a stream is malformed
     fn next_section(&mut self) -> Result<Section, Violation> {
         let (section, after) = match (self.message, self.rules) {
             (Message::Start, Rules::Request) => (Section::Request, Message::Headers),

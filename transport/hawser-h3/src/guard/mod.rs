@@ -25,6 +25,7 @@ pub(crate) use frames::{Frames, Rules, varint};
 pub(crate) use settings::Settings;
 
 /// Most bytes of a field section, as RFC 9114 section 4.2.2 counts them; also most bytes of a HEADERS frame.
+//= rfc9114-10.5-2: costly features are limited
 pub const MAX_FIELD_SECTION_SIZE: u64 = 64 << 10;
 /// Most field lines of a section: section 4.2.2 counts each with 32 bytes at least.
 const MAX_FIELD_LINES: u64 = MAX_FIELD_SECTION_SIZE / 32;
@@ -32,6 +33,7 @@ const MAX_FIELD_LINES: u64 = MAX_FIELD_SECTION_SIZE / 32;
 const MAX_SETTINGS_LENGTH: u64 = 4 << 10;
 
 /// Most requests of a connection that end before their header: `h3` keeps the id of each until the connection ends.
+//= rfc9114-10.5-2: costly features are limited
 pub(crate) const MAX_HEADERLESS_REQUESTS: usize = 1_000;
 
 /// What the peer did that RFC 9114 answers with the end of the connection.

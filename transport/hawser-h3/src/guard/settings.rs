@@ -115,6 +115,8 @@ impl Settings {
     ///
     /// # Errors
     /// The server fell behind what it had said, or left it out.
+    //= rfc9114-7.2.4.2-11: settings that do not fit the remembered ones: H3_SETTINGS_ERROR
+    //= rfc9114-7.2.4.2-12: remembered settings that are left out: H3_SETTINGS_ERROR
     pub(crate) fn check(&self, remembered: &Settings) -> Result<(), Violation> {
         let pairs = self.0.iter().zip(&remembered.0).zip(KNOWN);
         for ((now, before), (_, kind)) in pairs {
@@ -157,6 +159,7 @@ mod tests {
     /// What was said before, what is said now, and whether that may be.
     type Case = (&'static [u8], &'static [u8], Result<(), Code>);
 
+    //= rfc9114-7.2.4.2-11, rfc9114-7.2.4.2-12
     #[test]
     fn settings_may_grow_and_not_shrink() {
         let settings_error = Err(Code::H3_SETTINGS_ERROR);

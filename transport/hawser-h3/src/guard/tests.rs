@@ -17,6 +17,7 @@ fn pass(rules: Rules, bytes: &[u8], step: usize) -> Result<Vec<u8>, Violation> {
 /// GET / of the static table, with trailers without a line.
 const REQUEST: &[u8] = b"\x01\x07\x00\x00\xd1\xd7\x50\x01l\x00\x03abc\x01\x02\x00\x00";
 
+//= rfc9114-4.1-9
 #[test]
 fn what_passes_does_not_depend_on_the_pieces() {
     // The value of :authority, then :path by its index; an unknown frame in between.
@@ -27,6 +28,7 @@ fn what_passes_does_not_depend_on_the_pieces() {
     }
 }
 
+//= rfc9114-4.1.2-3, rfc9114-4.3-2
 #[test]
 fn names_are_known_in_each_form() {
     let malformed = b"\x01\x05\x00\x00\x21:\x00";
@@ -42,6 +44,7 @@ fn names_are_known_in_each_form() {
 }
 
 /// RFC 9114 section 4.2: fields of HTTP/1.1's connections, plain and in Huffman code, and what only resembles them.
+//= rfc9114-4.1-5, rfc9114-4.2-3, rfc9114-4.2-4
 #[test]
 fn fields_about_the_connection_are_malformed() {
     let malformed = b"\x01\x05\x00\x00\x21:\x00";
@@ -86,6 +89,7 @@ fn a_status_in_trailers_is_malformed() {
 }
 
 /// RFC 9114 sections 4.6, 7.2.3, 7.2.5 and 7.2.7. We never send MAX_PUSH_ID, nor PUSH_PROMISE.
+//= rfc9114-4.6-2, rfc9114-7.2.3-7, rfc9114-7.2.3-8, rfc9114-7.2.5-2, rfc9114-7.2.5-8, rfc9114-7.2.7-4
 #[test]
 fn pushes_that_nobody_allowed_cost_the_connection() {
     let cases: [(Rules, &[u8], Code); 4] = [
@@ -112,6 +116,7 @@ fn what_lies_beyond_the_static_table_costs_the_connection() {
     }
 }
 
+//= rfc9114-10.8-1
 #[test]
 fn lengths_are_refused_before_the_bytes_come() {
     for (rules, header) in [

@@ -592,6 +592,7 @@ impl Connection {
     /// SETTINGS (RFC 9114 section 7.2.4.2): at most 512 bytes, for the same application protocol. If it is not what is
     /// remembered already, tickets from before are forgotten: they are for something else. Does nothing at a server, and
     /// without [`sessions`](crate::ClientConfigBuilder::sessions).
+    //= rfc9114-7.2.4.2-5: settings are remembered for 0-RTT
     pub fn remember(&self, state: &[u8]) {
         let (sessions, version) = self.ask(|state| (state.sessions.clone(), state.core.version()));
         if let Some(sessions) = sessions {

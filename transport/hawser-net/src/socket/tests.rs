@@ -153,6 +153,7 @@ async fn an_address_is_shared_only_with_those_who_belong_together() {
 }
 
 /// The control messages of a socket that notes receive times must all fit, whatever else it is told of a message.
+//= rfc9000-13.4.1-1
 #[tokio::test]
 async fn receive_times_cost_no_ecn_marks() {
     for address in ["127.0.0.1:0", "[::1]:0"] {

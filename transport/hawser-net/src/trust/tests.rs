@@ -37,6 +37,7 @@ fn the_pinned_key_is_accepted_whatever_the_name() {
     assert_eq!(check(&trust, &identity, "elsewhere.example"), Ok(()));
 }
 
+//= rfc9001-4.4-1
 #[test]
 fn another_key_is_refused_and_both_pins_are_named() {
     let identity = Identity::self_signed(&["localhost"]).unwrap();
@@ -47,6 +48,7 @@ fn another_key_is_refused_and_both_pins_are_named() {
     assert!(problem.to_string().contains(&presented.to_string()));
 }
 
+//= rfc9001-4.4-1, rfc9114-3.1-1
 #[test]
 fn an_authority_is_believed_for_the_right_name_and_time() {
     let (authority, identity) = signed_by("one", 2090);
@@ -63,6 +65,7 @@ fn an_expired_certificate_says_so() {
     assert_eq!(problem, CertificateProblem::Expired);
 }
 
+//= rfc9114-3.1-2
 #[test]
 fn an_unknown_issuer_is_refused_with_the_pin_to_compare() {
     let (authority, _) = signed_by("one", 2090);

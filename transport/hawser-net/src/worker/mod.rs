@@ -255,6 +255,7 @@ impl Worker {
     }
 
     /// Starts a client connection. `other_remote`: the server's address of the other family, for later paths.
+    //= rfc9000-8.1.3-9: a token is used for one connection
     pub(crate) fn connect(
         self: &Arc<Self>,
         state: &mut WorkerState,

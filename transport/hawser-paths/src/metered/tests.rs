@@ -3,6 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+//= wire-extensions-1.1.4-1
 #[test]
 fn the_payload_is_as_documented() {
     let message = MeteredNotice(true).message(PathId(3));
@@ -18,6 +19,7 @@ fn the_payload_is_as_documented() {
 }
 
 proptest! {
+    //= wire-extensions-1.1.4-2
     #[test]
     fn what_is_read_is_what_was_written_and_nothing_else_is_read(payload in prop::collection::vec(0..4u8, 0..4)) {
         let message = Message::reliable(FeatureId::METERED, payload.clone()).about(PathId(1));
@@ -52,6 +54,7 @@ fn told(reporter: &mut MeteredReporter, paths: &[(u32, u32)]) -> Vec<(PathId, Me
     commands.into_iter().filter_map(read).collect()
 }
 
+//= wire-extensions-1.1.4-1
 #[test]
 fn the_paths_of_a_metered_link_are_told_once_and_when_that_changes() {
     let mut reporter = MeteredReporter::default();

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
+//= rfc9000-17.2-2, rfc9000-17.2-5
 #[test]
 fn holds_up_to_twenty_bytes() {
     for length in 0..=20 {
@@ -22,6 +23,7 @@ fn length_and_content_both_count() {
     assert_eq!(format!("{:?}", ids[3]), "ConnectionId(0001)");
 }
 
+//= rfc9000-10.3.1-3
 #[test]
 fn tokens_compare_by_all_bytes_and_stay_secret() {
     let token = StatelessResetToken([0x5a; 16]);

@@ -70,6 +70,8 @@ impl<'a> AckRanges<'a> {
     }
 
     /// Reads and checks everything from First ACK Range on.
+    //= rfc9000-19.3-1: both types of ACK are read, and ECN counts used
+    //= rfc9000-19.3.1-1: a range below zero: FRAME_ENCODING_ERROR
     pub(super) fn decode(
         r: &mut Reader<'a>,
         largest: u64,

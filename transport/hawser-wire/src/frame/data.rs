@@ -170,6 +170,8 @@ impl<'a> Datagram<'a> {
     }
 }
 
+//= rfc9000-19.6-1: CRYPTO beyond 2^62 - 1: error
+//= rfc9000-19.8-2: STREAM data beyond 2^62 - 1: error
 fn check_end(offset: u64, data: &[u8]) -> Result<(), FrameErrorKind> {
     let length = data.len() as u64;
     if offset + length > varint::MAX {

@@ -16,6 +16,7 @@ type Decoded<T> = Result<T, FrameErrorKind>;
 
 impl<'a> Frame<'a> {
     /// Reads what follows the frame type.
+    //= rfc9000-19.7-2: an empty NEW_TOKEN token: FRAME_ENCODING_ERROR
     #[inline]
     pub(super) fn decode_body(frame_type: u64, r: &mut Reader<'a>) -> Result<Self, FrameError> {
         let fault = |kind| FrameError { frame_type, kind };
@@ -166,11 +167,15 @@ fn skip_zeros(r: &mut Reader<'_>) -> Decoded<usize> {
     Ok(zeros)
 }
 
+//= multipath-4.6-1: MAX_PATH_ID is below 2^32
 pub(super) fn read_path_id(r: &mut Reader<'_>) -> Decoded<u32> {
     let value = r.read_varint()?;
     u32::try_from(value).map_err(|_| FrameErrorKind::PathIdTooLarge(value))
 }
 
+//= rfc9000-4.6-1: a stream limit above 2^60 closes with the code of where it came
+//= rfc9000-19.11-1: MAX_STREAMS above 2^60: FRAME_ENCODING_ERROR
+//= rfc9000-19.14-2: STREAMS_BLOCKED above 2^60: error
 fn read_stream_count(r: &mut Reader<'_>) -> Decoded<u64> {
     match r.read_varint()? {
         count @ 0..=MAX_STREAM_COUNT => Ok(count),
@@ -200,6 +205,8 @@ fn decode_reset_stream_at(r: &mut Reader<'_>) -> Decoded<ResetStreamAt> {
     Ok(ResetStreamAt { stream_id, error_code, final_size, reliable_size })
 }
 
+//= rfc9000-19.15-1: connection ids of 0 or more than 20 bytes: FRAME_ENCODING_ERROR
+//= rfc9000-19.15-6: Retire Prior To above the sequence number: FRAME_ENCODING_ERROR
 fn decode_new_connection_id(r: &mut Reader<'_>, path_id: Option<u32>) -> Decoded<NewConnectionId> {
     let sequence_number = r.read_varint()?;
     let retire_prior_to = r.read_varint()?;

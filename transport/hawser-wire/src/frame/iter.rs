@@ -22,6 +22,8 @@ impl<'a> FrameIter<'a> {
     }
 
     // Apart from `next`, which is then small: it is asked once more than there are frames.
+    //= rfc9000-12.4-2: a packet without frames: PROTOCOL_VIOLATION
+    //= rfc9000-12.4-4: an unknown frame type: FRAME_ENCODING_ERROR
     #[inline(never)]
     fn read(&mut self) -> Result<Frame<'a>, FrameError> {
         if self.rest.is_empty() {
@@ -31,6 +33,7 @@ impl<'a> FrameIter<'a> {
         Frame::decode_body(frame_type, &mut self.rest)
     }
 
+    //= rfc9000-12.4-5: frame types take the fewest bytes
     #[inline]
     fn read_type(&mut self) -> Result<u64, FrameError> {
         let before = self.rest.remaining();

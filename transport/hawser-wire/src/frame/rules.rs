@@ -5,6 +5,7 @@ use crate::packet::PacketType;
 
 impl Frame<'_> {
     /// Whether a packet with this frame has to be acknowledged (RFC 9000 section 13.2).
+    //= rfc9000-19.21-3: frames of extensions are congestion controlled and acknowledged
     #[inline]
     pub const fn is_ack_eliciting(&self) -> bool {
         match self {
@@ -31,6 +32,11 @@ impl Frame<'_> {
     }
 
     /// Whether the frame may be in a packet of this type. Elsewhere it is a PROTOCOL_VIOLATION.
+    //= multipath-4-1: frames of multipath are in 1-RTT packets
+    //= rfc9000-12.4-3: frames out of their packet type: PROTOCOL_VIOLATION
+    //= rfc9000-12.5-1: CONNECTION_CLOSE of an application is in the application data space only
+    //= rfc9221-5-3: DATAGRAM is in 0-RTT or 1-RTT packets
+    //= rfc9221-6-1: DATAGRAM is encrypted like STREAM
     #[inline]
     pub const fn allowed_in(&self, packet: PacketType) -> bool {
         match packet {
@@ -41,6 +47,8 @@ impl Frame<'_> {
         }
     }
 
+    //= rfc9000-12.5-2: frames that are not for all spaces are in the application data space only
+    //= rfc9000-17.2.4-1: other frames in Handshake packets: PROTOCOL_VIOLATION
     const fn allowed_in_handshake(&self) -> bool {
         match self {
             Self::Padding(_)
@@ -53,6 +61,8 @@ impl Frame<'_> {
         }
     }
 
+    //= rfc9001-8.3-2: CRYPTO in 0-RTT packets is a violation
+    //= rfc9001-9.2-4: protocol extensions say how they behave under replay
     const fn allowed_in_early_data(&self) -> bool {
         match self {
             // RFC 9000 section 12.5: these answer the server, or come only from it.

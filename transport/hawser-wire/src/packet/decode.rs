@@ -79,6 +79,8 @@ impl ProtectedHeader {
 
     /// Where the sample for header protection is; `None` if the packet is too short, and then it has to be dropped
     /// (RFC 9001 section 5.4.2).
+    //= rfc9000-10.3-6: packets that are too small for QUIC are dropped
+    //= rfc9001-5.4.2-1: packets without a whole sample are dropped
     #[inline]
     pub fn sample(&self) -> Option<Range<usize>> {
         let start = self.packet_number_offset + MAX_PACKET_NUMBER_LEN;
@@ -181,6 +183,9 @@ impl<'a> PartialHeader<'a> {
         }
     }
 
+    //= rfc9000-17.2-4: longer destination connection ids of other versions are read
+    //= rfc9000-17.2-7: longer source connection ids of other versions are read
+    //= rfc9000-17.2.1-1: the low bits of Version Negotiation mean nothing
     fn decode_long(first: u8, datagram: &'a [u8], mut r: Reader<'a>) -> Result<Self, PacketError> {
         let version = r.read_u32()?;
         let destination_cid = r.read_u8_prefixed()?;
@@ -238,6 +243,8 @@ impl<'a> PartialHeader<'a> {
     }
 }
 
+//= rfc9000-17.2.5-1: the low bits of a Retry mean nothing
+//= rfc9000-17.2.5.2-4: a Retry with an empty token is dropped
 fn decode_retry<'a>(
     version: Version,
     datagram: &'a [u8],
@@ -253,6 +260,8 @@ fn decode_retry<'a>(
     Ok(Retry { version, destination_cid, source_cid, token, integrity_tag: *integrity_tag, without_tag })
 }
 
+//= rfc9000-17.2-3: longer destination connection ids of version 1 are dropped
+//= rfc9000-17.2-6: longer source connection ids of version 1 are dropped
 fn known_version_cid(bytes: &[u8]) -> Result<ConnectionId, PacketError> {
     ConnectionId::new(bytes).ok_or(PacketError::ConnectionIdTooLong(bytes.len()))
 }

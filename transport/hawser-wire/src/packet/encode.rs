@@ -96,6 +96,7 @@ impl LongHeader<'_> {
     ///
     /// # Errors
     /// [`BufferTooShort`] if it does not fit; the writer is then as before.
+    //= rfc9000-17.2-8: reserved bits of long headers are 0
     pub fn encode(
         &self,
         w: &mut Writer<'_>,
@@ -156,6 +157,7 @@ impl ShortHeader {
     ///
     /// # Errors
     /// [`BufferTooShort`] if it does not fit; the writer is then as before.
+    //= rfc9000-17.3.1-2: reserved bits of short headers are 0
     #[inline]
     pub fn encode(
         &self,
@@ -245,6 +247,10 @@ pub fn write_retry_pseudo_packet(
 ///
 /// # Errors
 /// [`BufferTooShort`] if it does not fit; the writer is then as before.
+//= rfc9000-17.2.1-2: Version Negotiation has the fixed bit set
+//= rfc9000-17.2.1-3: Version Negotiation has version 0
+//= rfc9000-17.2.1-4: the destination of Version Negotiation is the source of the packet answered
+//= rfc9000-17.2.1-5: the source of Version Negotiation is the destination of the packet answered
 pub fn write_version_negotiation(
     w: &mut Writer<'_>,
     received_destination_cid: &[u8],

@@ -19,6 +19,9 @@ impl TruncatedPacketNumber {
     ///
     /// RFC 9000 section 17.1: enough for more than twice the packets in flight. If that takes more than four bytes,
     /// four are used; a sender with 2^31 packets in flight has other worries.
+    //= rfc9000-17.1-1: packet numbers are written in full until one of the space is acknowledged
+    //= rfc9000-17.1-2: packet numbers hold twice the distance to the largest acknowledged one
+    //= rfc9000-17.1-3: packet numbers are long enough for packets that arrive late, too
     #[inline]
     pub const fn new(number: PacketNumber, largest_acked: Option<PacketNumber>) -> Self {
         let unacked = match largest_acked {

@@ -14,6 +14,7 @@ pub const MIN_STATELESS_RESET_LEN: usize = 21;
 ///
 /// # Errors
 /// [`BufferTooShort`] if it does not fit, or if there are fewer than five unpredictable bytes; the writer is then as before.
+//= rfc9000-10.3-7: stateless resets have a short header
 pub fn write_stateless_reset(
     w: &mut Writer<'_>,
     unpredictable: &[u8],

@@ -29,6 +29,7 @@ fn xor(bytes: &mut [u8], mask: &[u8]) {
 }
 
 /// RFC 9001 appendices A.2 and A.3: headers as written, then as read behind their protection.
+//= rfc9000-17.2-8
 #[test]
 fn initial_packets_of_the_standard() {
     struct Case {
@@ -102,6 +103,7 @@ fn initial_packets_of_the_standard() {
 }
 
 /// RFC 9001 appendix A.4.
+//= rfc9000-17.2.5-1
 #[test]
 fn retry_packet_of_the_standard() {
     let packet = unhex("ff000000010008f067a5502a4262b5746f6b656e04a265ba2eff4d829058fb3f0f2496ba");
@@ -162,6 +164,7 @@ fn headers_of_version_2() {
 }
 
 /// RFC 9001 appendix A.5.
+//= rfc9000-17.3.1-2, rfc9001-5.4.2-1
 #[test]
 fn short_header_of_the_standard() {
     let mut buffer = [0; 32];
@@ -180,6 +183,7 @@ fn short_header_of_the_standard() {
 }
 
 /// RFC 9000 appendices A.2 and A.3.
+//= rfc9000-17.1-2
 #[test]
 fn packet_numbers_of_the_standard() {
     let number = |full, acked| TruncatedPacketNumber::new(full, Some(acked));
@@ -189,6 +193,7 @@ fn packet_numbers_of_the_standard() {
     assert_eq!(truncated.expand(Some(0xa82f_30ea)), 0xa82f_9b32);
 }
 
+//= rfc9000-17.2.1-1, rfc9000-17.2.1-2, rfc9000-17.2.1-3
 #[test]
 fn versions_are_negotiated_with_any_connection_ids() {
     let (destination, source) = (vec![1; 255], vec![2; 30]);
@@ -213,6 +218,7 @@ fn versions_are_negotiated_with_any_connection_ids() {
     assert_eq!(w.position(), 0);
 }
 
+//= rfc9000-5.2.1-1
 #[test]
 fn other_versions_show_their_invariants_only() {
     let packet = unhex("80 0a1a2a3a 02 0102 01 03 ffff");
@@ -220,6 +226,7 @@ fn other_versions_show_their_invariants_only() {
     assert_eq!(header, InvariantHeader { version: 0x0a1a_2a3a, destination_cid: &[1, 2], source_cid: &[3] });
 }
 
+//= rfc9000-17.2-3, rfc9000-17.2-6, rfc9000-17.2.5.2-4
 #[test]
 fn malformed_packets_are_told_apart() {
     for (packet, error) in [
@@ -238,6 +245,7 @@ fn malformed_packets_are_told_apart() {
     assert_eq!(PartialHeader::decode_with(&[0x40, 1], |_| None), Err(PacketError::UnknownConnectionId));
 }
 
+//= rfc9000-17.2-1, rfc9000-17.4-4
 #[test]
 fn bits_behind_header_protection() {
     let at = |first: u8| {
@@ -256,6 +264,7 @@ fn bits_behind_header_protection() {
     assert_eq!(PlainHeader::decode(&[0x43, 9, 9, 9], &header), None, "four bytes of number are not there");
 }
 
+//= rfc9000-10.3-7
 #[test]
 fn stateless_resets_look_like_short_headers() {
     let token = StatelessResetToken([7; 16]);
@@ -294,6 +303,7 @@ fn largest_received() -> impl Strategy<Value = Option<u64>> {
 
 proptest! {
     /// Several packets in one datagram come apart as they were put together.
+    //= rfc9000-12.2-1
     #[test]
     fn coalesced_packets(
         packets in vec(any_packet(), 0..4),
@@ -340,6 +350,7 @@ proptest! {
     }
 
     /// What is sent can be recovered by a peer that has anything from the largest acknowledged on.
+    //= rfc9000-17.1-1, rfc9000-17.1-2
     #[test]
     fn packet_numbers_survive(acked in proptest::option::of(0_u64..1 << 61), ahead in 1_u64..1 << 31, seen in 0_u64..1 << 31) {
         let first_unacked = acked.map_or(0, |acked| acked + 1);

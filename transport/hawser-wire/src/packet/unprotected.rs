@@ -26,6 +26,7 @@ pub struct PlainHeader {
 impl PlainHeader {
     /// Reads the header of `packet`, whose header protection is already removed; `None` if the packet is shorter than
     /// `header` says.
+    //= rfc9000-17.4-4: a disabled spin bit is ignored when received
     #[inline]
     pub fn decode(packet: &[u8], header: &ProtectedHeader) -> Option<Self> {
         let first = *packet.first()?;

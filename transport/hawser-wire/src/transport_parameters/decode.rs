@@ -50,6 +50,9 @@ impl TransportParameters {
     ///
     /// # Errors
     /// [`TransportParameterError`], naming the parameter at fault.
+    //= rfc9000-7.4-1: an invalid parameter: TRANSPORT_PARAMETER_ERROR
+    //= rfc9000-7.4-3: a parameter received twice: TRANSPORT_PARAMETER_ERROR
+    //= rfc9000-7.4.2-1: unknown parameters are ignored
     pub fn decode(bytes: &[u8], sender: Role) -> Result<Self, TransportParameterError> {
         let mut parameters = Self::default();
         let mut r = Reader::new(bytes);
@@ -84,6 +87,7 @@ impl TransportParameters {
         Ok(parameters)
     }
 
+    //= rfc9000-18.2-8: active_connection_id_limit below 2: TRANSPORT_PARAMETER_ERROR
     fn set(&mut self, id: u64, value: &[u8]) -> Decoded<()> {
         match id {
             id::ORIGINAL_DESTINATION_CONNECTION_ID => {
@@ -121,6 +125,7 @@ impl TransportParameters {
         Ok(())
     }
 
+    //= multipath-2.1-2: initial_max_path_id of 2^32 or more: TRANSPORT_PARAMETER_ERROR
     fn set_extension(&mut self, id: u64, value: &[u8]) -> Decoded<()> {
         match id {
             id::MAX_DATAGRAM_FRAME_SIZE => self.max_datagram_frame_size = integer(value)?,
@@ -174,6 +179,7 @@ impl TransportParameters {
     }
 }
 
+//= rfc9000-18.2-10: a client that sends parameters of servers: TRANSPORT_PARAMETER_ERROR
 fn is_server_only(id: u64) -> bool {
     matches!(
         id,
@@ -202,6 +208,7 @@ fn integer(value: &[u8]) -> Decoded<u64> {
     whole(value, |r| Ok(r.read_varint()?))
 }
 
+//= rfc9000-4.6-1: a stream limit above 2^60 closes with the code of where it came
 fn within(bytes: &[u8], min: u64, max: u64) -> Decoded<u64> {
     match integer(bytes)? {
         value if value < min || value > max => Err(Problem::OutOfRange { value, min, max }),

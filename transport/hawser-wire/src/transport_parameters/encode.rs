@@ -11,6 +11,7 @@ impl TransportParameters {
     ///
     /// # Errors
     /// [`BufferTooShort`] if they do not fit; the writer is then as before.
+    //= rfc9000-7.4-2: no parameter is sent twice
     pub fn encode(
         &self,
         w: &mut Writer<'_>,

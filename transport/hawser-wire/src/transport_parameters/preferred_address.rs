@@ -22,6 +22,8 @@ pub struct PreferredAddress {
 }
 
 impl PreferredAddress {
+    //= rfc9000-18.2-5: a preferred address has a connection id
+    //= rfc9000-18.2-6: a preferred address with an empty connection id: TRANSPORT_PARAMETER_ERROR
     pub(super) fn decode(r: &mut Reader<'_>) -> Result<Self, TransportParameterProblem> {
         let ipv4 = SocketAddrV4::new(Ipv4Addr::from(r.read_array::<4>()?), r.read_u16()?);
         let ipv6 = SocketAddrV6::new(Ipv6Addr::from(r.read_array::<16>()?), r.read_u16()?, 0, 0);

@@ -89,6 +89,7 @@ fn extensions_have_their_numbers() {
     assert_eq!(hex::encode(parameters.to_vec(None)), expected.concat());
 }
 
+//= multipath-2.1-1, multipath-2.1-2, rfc9000-4.6-1, rfc9000-7.4-1, rfc9000-18.2-8
 #[test]
 fn values_out_of_range_are_refused() {
     for (id, bad, min, max) in [
@@ -152,6 +153,7 @@ fn min_ack_delay_is_compared_at_the_end() {
     assert_eq!(server(&delays.concat()).unwrap().min_ack_delay, Some(30_000));
 }
 
+//= rfc9000-7.4-1, rfc9000-18.2-6
 #[test]
 fn values_of_the_wrong_form_are_refused() {
     let address = |cid: &[u8]| [&[0; 24][..], &[cid.len() as u8], cid, &[9; 16]].concat();
@@ -174,6 +176,7 @@ fn values_of_the_wrong_form_are_refused() {
     }
 }
 
+//= rfc9000-18.2-1, rfc9000-18.2-10
 #[test]
 fn a_client_sends_no_parameters_of_servers() {
     for (id, value) in [
@@ -189,6 +192,7 @@ fn a_client_sends_no_parameters_of_servers() {
     }
 }
 
+//= rfc9000-7.4-3, rfc9000-7.4.2-1
 #[test]
 fn duplicates_are_refused_and_the_unknown_ignored() {
     let once = integer_parameter(id::INITIAL_MAX_DATA, 7);
@@ -319,6 +323,7 @@ fn check(bytes: &[u8], sender: Role) -> Result<(), TestCaseError> {
 }
 
 proptest! {
+    //= rfc9000-7.4-2
     #[test]
     fn round_trip(parameters in any_parameters(), n: u64, value in vec(any::<u8>(), 0..20)) {
         let reserved = Some(ReservedParameter { n, value: &value });

@@ -100,6 +100,7 @@ fn nothing_is_copied_to_a_link_of_ours_that_is_metered() {
     assert_eq!([tell(true), tell(false)], [PathMask::NONE, second()]);
 }
 
+//= wire-extensions-1.1.4-4
 #[test]
 fn nothing_is_copied_to_a_path_that_the_peer_pays_by_volume() {
     let mut scheduler = EarliestArrival::default();

@@ -91,6 +91,7 @@ fn a_full_send_queue_refuses_or_drops_the_oldest() {
     assert_eq!(error, Err(SendDatagramError::Blocked), "longer than the whole queue");
 }
 
+//= rfc9221-3-1, rfc9221-3-2
 #[test]
 fn sizes_follow_the_peer_and_the_path() {
     let mut queue = queue(1 << 16, None);
@@ -117,6 +118,7 @@ fn a_message_too_long_for_a_shrunken_path_is_dropped_and_blocks_nobody() {
     assert_eq!(queue.drops().too_large, 1);
 }
 
+//= rfc9221-5-2
 #[test]
 fn the_receive_queue_keeps_the_newest() {
     let mut queue = queue(0, Some(2_000));
@@ -138,12 +140,14 @@ fn the_receive_queue_keeps_the_newest() {
     assert!(queue.memory() <= 2_000);
 }
 
+//= rfc9221-3-3
 #[test]
 fn datagrams_we_did_not_offer_close_the_connection() {
     assert!(queue(0, None).on_datagram(Bytes::new(), 2, false).is_err());
     assert!(queue(0, Some(500)).on_datagram(message(0, 600), 603, false).is_err());
 }
 
+//= rfc9221-5.1-1
 #[test]
 fn urgent_messages_leave_first_and_are_the_last_to_be_dropped() {
     let mut queue = queue(8 * (10 + ENTRY_OVERHEAD), None);

@@ -16,6 +16,7 @@ fn acknowledges(level: &mut LongLevel) -> Vec<u64> {
     frames.iter().filter_map(largest).collect()
 }
 
+//= rfc9000-13.2.1-4, rfc9000-13.2.6-1
 #[test]
 fn handshake_packets_acknowledge_only_what_asks_for_it() {
     let keys = NullServer::default().initial_keys(Version::V1, &ConnectionId::EMPTY, Side::Server);

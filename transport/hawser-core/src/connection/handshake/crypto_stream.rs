@@ -88,6 +88,8 @@ pub(crate) struct CryptoReceive {
 
 impl CryptoReceive {
     /// Takes a CRYPTO frame; the pieces that have become contiguous come out of [`read`](Self::read).
+    //= rfc9000-7.5-1: 4096 bytes of CRYPTO data out of order are kept
+    //= rfc9000-7.5-2: CRYPTO data beyond the buffer: CRYPTO_BUFFER_EXCEEDED
     pub(crate) fn insert(&mut self, offset: u64, data: &[u8]) -> Result<(), TransportError> {
         let end = offset + data.len() as u64;
         if end > self.next + MAX_CRYPTO_BUFFER {

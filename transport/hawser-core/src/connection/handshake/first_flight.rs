@@ -80,6 +80,7 @@ impl FirstFlight {
     }
 
     /// In which version the connection goes on. A client whose message makes no sense hears so in its own version.
+    //= rfc9001-8.2-1: quic_transport_parameters is sent, and its absence is missing_extension
     fn choose(&self, client_hello: &[u8]) -> Result<Version, TransportError> {
         let Some(hello) = self.crypto.look_into(client_hello) else { return Ok(self.original) };
         // RFC 9001 section 8.2. TLS libraries may also take the extension of drafts, which had another number.

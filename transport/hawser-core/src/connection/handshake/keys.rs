@@ -12,6 +12,8 @@ const URGENT_MARGIN: u64 = 10_000;
 
 /// Keys of the 1-RTT level in up to three phases: the current one, the next (derived ahead so that accepting an
 /// update takes no longer than any other packet, RFC 9001 section 9.5), and the previous one for late packets.
+//= rfc9001-6.3-1: an apparent key update takes as long to process as any packet
+//= rfc9001-6.3-3: current keys and those of the next phase are there at any time
 pub(crate) struct OneRttKeys {
     pub(crate) header_local: Box<dyn HeaderKey>,
     pub(crate) header_remote: Box<dyn HeaderKey>,
@@ -115,6 +117,8 @@ impl OneRttKeys {
     }
 
     /// The key for sending.
+    //= rfc9001-6.4-1: packets with higher numbers have the same keys or newer ones
+    //= rfc9001-6.6-1: packets that a key encrypts are counted
     #[inline]
     pub(crate) fn local(&mut self) -> &dyn PacketKey {
         self.sealed += 1;
@@ -132,6 +136,7 @@ impl OneRttKeys {
     /// Which keys open a packet with this phase bit. `first_of_phase` is the lowest packet number received on the
     /// same path in the current phase: numbers below belong to the previous phase (RFC 9001 section 6.5). Where the path
     /// received nothing in it, the packet is late while the previous keys exist, and the next phase's afterwards.
+    //= rfc9001-5.5-1: packets that do not open with this key or the next are dropped
     #[inline]
     pub(crate) fn choose(
         &self,
@@ -165,6 +170,8 @@ impl OneRttKeys {
 
     /// Moves to the next phase, on our initiative or because a packet of the peer opened with the next keys.
     /// `following` are the keys after those.
+    //= rfc9001-6.3-2: the keys of the next phase are kept
+    //= rfc9001-9.5-3: the keys of the next phase are derived ahead
     pub(crate) fn update(&mut self, following: PacketKeys) {
         let next = std::mem::replace(&mut self.next, following);
         let current = std::mem::replace(&mut self.current, next);
@@ -177,6 +184,9 @@ impl OneRttKeys {
     /// A packet that the peer sent in the current phase arrived. RFC 9001 section 6.5: the previous keys open late packets
     /// for `3 x the largest PTO of all paths` more. They must go then: on a path that carried nothing in this phase they
     /// would be taken for the keys of the next.
+    //= rfc9001-6.1-3: old keys stay until a packet of the new phase opened
+    //= rfc9001-6.1-4: old keys stay for some time after the first packet of the new phase
+    //= rfc9001-6.5-2: old read keys stay for three PTO after an update
     pub(crate) fn on_received(&mut self, now: Time, three_pto: Duration) {
         if let Some(previous) = &mut self.previous {
             previous.until.get_or_insert(now + three_pto);
@@ -185,11 +195,14 @@ impl OneRttKeys {
 
     /// A packet sent in the current phase was acknowledged on some path: an update may come when `three_pto` is over,
     /// after which the peer has no use for its previous keys.
+    //= rfc9001-6.5-1: three PTO pass between the acknowledgement of an update and the next update
     pub(crate) fn on_acknowledged(&mut self, now: Time, three_pto: Duration) {
         self.not_before.get_or_insert(now + three_pto);
     }
 
     /// Whether we may start an update now, as far as time goes.
+    //= multipath-2.5-1: a key update waits three times the largest PTO after the last is acknowledged
+    //= rfc9001-6.1-2: no key update before a packet of the present phase was acknowledged
     pub(crate) fn may_update(&self, now: Time) -> bool {
         self.previous.is_none() && self.not_before.is_some_and(|time| now >= time)
     }
@@ -213,6 +226,7 @@ impl OneRttKeys {
     }
 
     /// Drops the previous keys once late packets are no longer expected.
+    //= rfc9001-6.5-3: old read keys are discarded three PTO after an update
     pub(crate) fn discard_expired(&mut self, now: Time) {
         if self.previous.as_ref().is_some_and(|previous| previous.until.is_some_and(|until| now >= until)) {
             self.previous = None;

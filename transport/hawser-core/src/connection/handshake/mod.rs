@@ -223,6 +223,7 @@ impl Handshake {
     }
 
     /// Lets TLS write what it has to say, and installs the keys that come with it.
+    //= rfc9001-4.9-2: new CRYPTO data goes at the newest level
     pub(crate) fn drive(&mut self) -> Result<Progress, TransportError> {
         let mut progress = Progress::default();
         loop {
@@ -290,6 +291,8 @@ impl Handshake {
     }
 
     /// A CRYPTO frame of this level was lost.
+    //= rfc9001-4-1: CRYPTO data is retransmitted with the keys of its level
+    //= rfc9001-4.9-1: CRYPTO data stays at its level
     pub(crate) fn on_crypto_lost(&mut self, level: Level, offset: u64, length: u32) {
         match level {
             Level::OneRtt => self.late_send.on_lost(offset, length),
@@ -303,6 +306,7 @@ impl Handshake {
 }
 
 /// RFC 9001 section 4.1.3: when keys of the next level come, nothing of this one may be left over.
+//= rfc9001-4.1.3-3: data left over when keys change: PROTOCOL_VIOLATION
 fn check_consumed(level: Option<&LongLevel>) -> Result<(), TransportError> {
     if level.is_some_and(|level| level.receive.has_gap()) {
         return Err(TransportError::protocol_violation("handshake data is left over at a change of keys"));

@@ -34,6 +34,7 @@ fn crypto_receive_orders_overlapping_pieces() {
     assert_eq!(receive.read(), None, "old bytes are not delivered twice");
 }
 
+//= rfc9000-7.5-1, rfc9000-7.5-2
 #[test]
 fn crypto_receive_is_bounded() {
     let mut receive = CryptoReceive::default();

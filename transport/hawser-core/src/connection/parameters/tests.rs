@@ -48,6 +48,7 @@ fn code_of(parameters: &TransportParameters, expected: &ExpectedCids) -> Option<
     validate(&parameters.to_vec(None), expected).err().map(|error| error.code)
 }
 
+//= rfc9000-7.3-1, rfc9000-18.2-1, rfc9000-18.2-7, rfc9000-18.2-9
 #[test]
 fn what_one_end_sends_the_other_accepts() {
     let mut random = ChaCha8Rng::from_seed([5; 32]);
@@ -84,6 +85,7 @@ fn absurd_configurations_stay_encodable() {
 }
 
 /// RFC 9000 section 7.3, each clause.
+//= rfc9000-7.3-2, rfc9000-7.3-3, rfc9000-7.3-4
 #[test]
 fn connection_ids_that_do_not_agree_are_refused() {
     let good = local_parameters(&transport(), &EndpointConfig::new([0; 32]), &server_cids());
@@ -109,6 +111,7 @@ fn connection_ids_that_do_not_agree_are_refused() {
 }
 
 /// draft-ietf-quic-multipath-21 section 2.1.
+//= multipath-2.1-4
 #[test]
 fn multipath_needs_connection_ids() {
     let client = |initial_max_path_id| TransportParameters {
@@ -132,6 +135,7 @@ fn the_lesser_idle_timeout_counts() {
 }
 
 /// RFC 9000 section 9.6: of the family by which the client came, and nowhere that only harms.
+//= rfc9000-9.6.3-5, rfc9000-21.5.6-1
 #[test]
 fn only_a_fitting_preferred_address_is_followed() {
     let address = |ipv4: &str, ipv6: &str| PreferredAddress {

@@ -41,6 +41,7 @@ impl Abandonment {
 
     /// The peer gave the path up first; it is answered with NO_ERROR. `probe_timeout` is the largest of all paths:
     /// late packets may come on a slow one.
+    //= multipath-3.4-4: PATH_ABANDON is answered by one
     pub(crate) fn by_peer(path: PathId, now: Time, probe_timeout: Duration) -> Self {
         let mut abandonment = Abandonment::by_us(path, Code::NO_ERROR);
         abandonment.on_peer(now, probe_timeout);
@@ -74,6 +75,7 @@ impl Abandonment {
     }
 
     /// Writes the frame if it is pending and fits.
+    //= multipath-3.4-1: a path is abandoned with PATH_ABANDON
     pub(crate) fn write(&mut self, writer: &mut Writer<'_>, frames: &mut SentFrames) {
         if self.pending() {
             self.write_again(writer, frames);
@@ -93,12 +95,14 @@ impl Abandonment {
     }
 
     /// Our frame arrived.
+    //= multipath-3.4-6: a path is forgotten after three PTO even without an answer to PATH_ABANDON
     pub(crate) fn on_acked(&mut self, now: Time, probe_timeout: Duration) {
         self.delivery = Delivery::Acknowledged;
         self.unanswered_at.get_or_insert(now + probe_timeout * ABANDON_PROBE_TIMEOUTS);
     }
 
     /// A packet with our frame is lost.
+    //= multipath-4.2-1: a lost PATH_ABANDON is repeated
     pub(crate) fn on_lost(&mut self) {
         self.delivery.on_lost();
     }
@@ -106,6 +110,7 @@ impl Abandonment {
     /// When the path may be forgotten: three probe timeouts after the peer's PATH_ABANDON. A peer that acknowledged
     /// the local one has retired the connection ids and must answer; if it does not, the same time after its acknowledgement.
     /// `None` while the peer may not yet know that the path is abandoned.
+    //= multipath-3.4-5: connection ids and packet numbers of an abandoned path are kept for three PTO
     pub(crate) fn timeout(&self) -> Option<Time> {
         if self.delivery != Delivery::Acknowledged {
             return None;

@@ -46,6 +46,9 @@ impl Amplification {
     }
 
     /// Bytes that may be sent now; [`u64::MAX`] without limit.
+    //= rfc9000-8-1: an address that has not answered is sent three times what came from it
+    //= rfc9000-8.1-1: before validation a server sends a client three times what came from it
+    //= rfc9000-14.1-4: a server limits its answers until the client's address is validated
     #[inline]
     pub(crate) fn allowance(&self) -> u64 {
         if self.validated {

@@ -67,6 +67,7 @@ impl Control {
     }
 
     /// The peer gives the path id up.
+    //= multipath-3.4-4: PATH_ABANDON is answered by one
     pub(crate) fn on_peer_abandon(
         &mut self,
         now: Time,

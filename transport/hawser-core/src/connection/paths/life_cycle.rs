@@ -152,6 +152,7 @@ impl LifeCycle {
     ///
     /// # Errors
     /// [`IllegalMove`] if the table has no such move; the state is then as before.
+    //= multipath-3.1-4: a server validates the addresses of a new path before it sends data
     pub(crate) fn apply(&mut self, event: LifeEvent) -> Result<Move, IllegalMove> {
         let from = *self;
         let found = MOVES.iter().find(|(state, on, _)| (*state, *on) == (from, event));
@@ -161,6 +162,7 @@ impl LifeCycle {
     }
 
     /// Whether packets may be sent on it. After PATH_ABANDON none may (draft-ietf-quic-multipath-21 section 3.4).
+    //= multipath-3.4-2: an endpoint that sends PATH_ABANDON sends nothing more on the path
     #[inline]
     pub(crate) fn can_send(self) -> bool {
         matches!(self, Validating | Active | Suspect)

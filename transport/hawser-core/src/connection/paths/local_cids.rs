@@ -66,6 +66,10 @@ impl LocalCids {
     }
 
     /// Issues connection ids until the peer has `target`, as far as its limit allows and the issuer has any.
+    //= rfc9000-5.1.1-3: the peer has enough unused connection ids
+    //= rfc9000-5.1.1-4: no more connection ids than the peer's limit
+    //= rfc9000-5.1.1-7: an endpoint that migrates leaves the peer a connection id to answer with
+    //= rfc9000-9.5-5: connection ids are issued before the peer needs them
     pub(crate) fn fill(&mut self, target: usize, issuer: &mut dyn CidIssuer, changes: &mut Vec<CidChange>) {
         if self.stopped {
             return;
@@ -83,6 +87,8 @@ impl LocalCids {
     ///
     /// # Errors
     /// PROTOCOL_VIOLATION if it was never sent, or is the one of that packet (RFC 9000 section 19.16).
+    //= rfc9000-5.1.2-2: issued connection ids are accepted until the peer retires them
+    //= rfc9000-19.16-1: retiring a connection id that was not sent: PROTOCOL_VIOLATION
     pub(crate) fn on_retire(
         &mut self,
         sequence: u64,
@@ -113,6 +119,7 @@ impl LocalCids {
     ///
     /// # Errors
     /// PROTOCOL_VIOLATION if the peer expects a number beyond the next one (draft-ietf-quic-multipath-21 section 4.7).
+    //= multipath-4.7-2: PATH_CIDS_BLOCKED beyond the next id: PROTOCOL_VIOLATION
     pub(crate) fn on_peer_blocked(&self, next_sequence: u64) -> Result<(), TransportError> {
         if next_sequence > self.next_sequence {
             return Err(TransportError::protocol_violation(format!(
@@ -140,6 +147,7 @@ impl LocalCids {
     }
 
     /// Writes as many of the pending frames as fit.
+    //= rfc9000-19.15-5: Retire Prior To is not above the sequence number
     pub(crate) fn write(&mut self, form: CidFrames, writer: &mut Writer<'_>, frames: &mut SentFrames) {
         if self.stopped {
             return;
@@ -188,6 +196,7 @@ impl LocalCids {
         changes.extend(self.active.drain(..).map(|cid| CidChange::Removed(cid.id)));
     }
 
+    //= rfc9000-5.1.1-1: sequence numbers of connection ids rise by one
     fn push(&mut self, cid: IssuedCid, delivery: Delivery) {
         let sequence = self.next_sequence;
         self.active.push(LocalCid { sequence, id: cid.id, reset_token: cid.reset_token, delivery });

@@ -64,6 +64,7 @@ pub(crate) enum TupleEvent {
 }
 
 /// When and how long to validate.
+//= rfc9000-9.4-3: the timer of a validation is no shorter than RFC 9002 says
 #[derive(Debug)]
 pub(crate) struct ValidationContext<'a> {
     pub(crate) now: Time,
@@ -117,6 +118,8 @@ impl Tuples {
 
     /// The addresses of a new path, to be validated by both ends. `address_known`: the peer's address was validated
     /// on another path with the same local address, so that nothing limits what is sent; a client knows its server.
+    //= multipath-3.1-3: a client validates the addresses of a new path
+    //= multipath-3.1-4: a server validates the addresses of a new path before it sends data
     pub(crate) fn of_new_path(
         side: Side,
         tuple: FourTuple,
@@ -196,6 +199,8 @@ impl Tuples {
 
     /// Whether a datagram that came over these addresses may be processed. RFC 9000 section 9: a client ignores what
     /// comes from an address that is not the server's.
+    //= rfc9000-9-5: a client drops packets from unknown server addresses
+    //= rfc9000-9.6-1: a client drops what comes from an address it did not choose
     #[inline]
     pub(crate) fn accepts(&self, tuple: FourTuple) -> bool {
         let is_known = |addresses: &Addresses| addresses.tuple.remote == tuple.remote;
@@ -243,6 +248,15 @@ impl Tuples {
     }
 
     /// A packet of this path was authenticated and its frames read.
+    //= multipath-3.1.2-1: other addresses under a path id are a migration of that path, with its ids
+    //= rfc9000-9-4: a changed address of the peer is validated
+    //= rfc9000-9.3-1: a server follows a client's move and validates
+    //= rfc9000-9.3.3-1: an apparent move has the old address challenged, too
+    //= rfc9000-9.6.2-2: the server stays at its first address until the client moved
+    //= rfc9000-9.6.2-3: the server validates from its preferred address
+    //= rfc9000-9.6.3-3: a client that appears at the preferred address from elsewhere is unvalidated
+    //= rfc9000-9.6.3-4: a server validates a client that probes its preferred address from elsewhere
+    //= rfc9000-21.5.6-2: addresses are not refused without knowledge of the network
     pub(crate) fn on_packet(
         &mut self,
         tuple: FourTuple,
@@ -280,6 +294,7 @@ impl Tuples {
     }
 
     /// A client changes its own address, or the server's to the preferred one.
+    //= rfc9000-9.6.3-1: a client that moves validates the server's first and preferred addresses
     pub(crate) fn migrate(&mut self, tuple: FourTuple, context: &mut ValidationContext<'_>) -> TupleDecision {
         if tuple == self.current.tuple {
             return TupleDecision::Keep;
@@ -293,6 +308,8 @@ impl Tuples {
     }
 
     /// A client finds out whether these addresses answer before it moves there.
+    //= rfc9000-9.6.2-1: the preferred address is validated before the move
+    //= rfc9000-21.5.3-1: an unvalidated preferred address is sent nothing but probes
     pub(crate) fn probe(&mut self, tuple: FourTuple, context: &mut ValidationContext<'_>) {
         self.candidate = Some(Addresses {
             tuple,
@@ -327,6 +344,7 @@ impl Tuples {
     }
 
     /// A PATH_RESPONSE arrived on this path, over any addresses.
+    //= rfc9000-8.2.2-4: the challenger accepts PATH_RESPONSE from any path
     pub(crate) fn on_response(&mut self, now: Time, data: [u8; 8]) -> Option<TupleEvent> {
         if let Some(validation) = &mut self.current.validation {
             let effect = validation.on_response(now, data);
@@ -355,6 +373,8 @@ impl Tuples {
     }
 
     /// What the time that has passed means. To be called until it returns `None`.
+    //= rfc9000-9.3.2-1: a validation that fails returns to the last validated address
+    //= rfc9000-9.6.1-3: a client stays at the first address if the preferred one fails validation
     pub(crate) fn on_timeout(&mut self, now: Time) -> Option<TupleEvent> {
         if self.answers_until.take_if(|until| *until <= now).is_some() && self.release_previous() {
             return Some(TupleEvent::PreviousReleased);
@@ -443,6 +463,7 @@ impl Tuples {
     }
 
     /// Returns whether this displaced previous addresses.
+    //= rfc9000-9.3-2: a server limits what it sends to an address until it is validated
     fn move_to(
         &mut self,
         tuple: FourTuple,
@@ -491,6 +512,7 @@ impl Tuples {
 }
 
 /// Whether both lead between the same hosts: most likely a NAT that forgot (RFC 9000 section 9.4).
+//= rfc9000-9.4-2: another host: window and round-trip time are reset; another port: both stay
 fn differs_in_port_only(a: FourTuple, b: FourTuple) -> bool {
     a.remote.ip() == b.remote.ip() && a.local.ip() == b.local.ip()
 }

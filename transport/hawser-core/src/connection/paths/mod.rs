@@ -126,6 +126,7 @@ pub(crate) enum CidFrames {
 
 impl CidFrames {
     /// The path id field. Only path 0 can be meant by a frame without one.
+    //= multipath-3.2-1: PATH_NEW_CONNECTION_ID and PATH_RETIRE_CONNECTION_ID are used for path 0, too
     fn path_field(self, path: PathId) -> Option<u32> {
         (self == CidFrames::WithPath || path != PathId::ZERO).then_some(path.0)
     }

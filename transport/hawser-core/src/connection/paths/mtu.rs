@@ -40,6 +40,7 @@ enum State {
 }
 
 /// The search for the largest datagram of one path. Restarts when its addresses change.
+//= rfc9000-14.2-1: the datagram size is discovered
 #[derive(Clone, Debug)]
 pub(crate) struct MtuDiscovery {
     initial: u16,
@@ -58,6 +59,8 @@ pub(crate) struct MtuDiscovery {
 
 impl MtuDiscovery {
     /// `initial` and `maximum` as configured (`initial_mtu`, `max_mtu`).
+    //= rfc9000-14.2-2: datagrams have 1200 bytes as long as no larger size is proven
+    //= rfc9000-14.3-1: datagram size discovery begins at 1200 bytes
     pub(crate) fn new(initial: u16, maximum: u16) -> Self {
         let initial = initial.max(MIN_DATAGRAM_SIZE);
         MtuDiscovery {

@@ -216,6 +216,7 @@ impl Path {
     }
 
     /// Bytes that may be sent to these addresses.
+    //= rfc9000-8.2.2-6: datagrams with PATH_RESPONSE are smaller if the amplification limit demands it
     pub(crate) fn validation_room(&self, tuple: FourTuple) -> u64 {
         if !self.is_addressable() {
             return 0;
@@ -229,6 +230,7 @@ impl Path {
     }
 
     /// Writes what is pending for these addresses; `data` is a fresh random challenge. Returns whether anything was.
+    //= rfc9000-8.2.1-1: one PATH_CHALLENGE in a packet
     #[cold]
     pub(crate) fn write_validation(
         &mut self,
@@ -267,6 +269,7 @@ impl Path {
 
     /// Lets recovery and datagram size follow the addresses in use. To be called after each event that may have changed
     /// them, before the next packet leaves.
+    //= rfc9000-14.2-5: each pair of addresses has its datagram size
     #[cold]
     pub(crate) fn follow_tuple(&mut self, now: Time) {
         let tuples = self.tuples.generations();

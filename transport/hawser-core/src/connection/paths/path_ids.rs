@@ -76,6 +76,7 @@ impl PathIds {
     }
 
     /// The value for our initial_max_path_id. Ids beyond those that may be in use at once are granted as others close.
+    //= multipath-2.1-1: initial_max_path_id is below 2^32
     pub(crate) fn initial_max_path_id(max_path_id: Option<u32>, max_concurrent: u32) -> Option<u32> {
         let max_concurrent = max_concurrent.clamp(1, MAX_CONCURRENT_PATHS);
         max_path_id.map(|max| max.min(max_concurrent - 1))
@@ -98,6 +99,9 @@ impl PathIds {
     ///
     /// # Errors
     /// PROTOCOL_VIOLATION if it is above what we announced, or if the extension is not in use (section 4).
+    //= multipath-2-1: nothing of multipath is used unless both ends sent the parameter
+    //= multipath-4-3: a path id above the announced maximum: PROTOCOL_VIOLATION
+    //= multipath-4.7-1: PATHS_BLOCKED or PATH_CIDS_BLOCKED above our limit: PROTOCOL_VIOLATION
     pub(crate) fn check(&self, path: PathId) -> Result<IdState, TransportError> {
         if !self.negotiated {
             return Err(TransportError::protocol_violation("multipath frame without negotiation"));
@@ -118,6 +122,9 @@ impl PathIds {
     }
 
     /// The ids for which connection ids are to be issued: not closed, and allowed by both ends.
+    //= multipath-3.2.1-1: connection ids are issued for all path ids that both ends allow
+    //= multipath-3.2.1-2: connection ids are issued for path ids without gaps
+    //= multipath-3.2.1-4: no path id beyond the peer's limit gets connection ids
     pub(crate) fn issuable(&self) -> impl Iterator<Item = PathId> + '_ {
         let limit = if self.negotiated { self.ours.min(self.peers) } else { 0 };
         self.alive.iter().copied().take_while(move |id| *id <= limit).map(PathId)
@@ -128,6 +135,9 @@ impl PathIds {
     ///
     /// # Errors
     /// [`CannotOpen`], with the reason.
+    //= multipath-3.1-1: a new path has an unused path id and an id of its own
+    //= multipath-3.2.1-3: paths are opened without gaps in the path ids
+    //= multipath-3.2.1-5: an endpoint without a path id left sends PATHS_BLOCKED or MAX_PATH_ID
     pub(crate) fn next_to_open(
         &mut self,
         has_cids: impl FnOnce(PathId) -> bool,
@@ -158,6 +168,9 @@ impl PathIds {
 
     /// A path is closed for good. Its id is never used again; the peer gets another one instead, so that it can
     /// always have as many paths as configured. Returns whether the maximum rose.
+    //= multipath-3.2.1-5: an endpoint without a path id left sends PATHS_BLOCKED or MAX_PATH_ID
+    //= multipath-3.4-7: path ids are not used twice
+    //= multipath-4.6-1: MAX_PATH_ID is below 2^32
     pub(crate) fn on_closed(&mut self, path: PathId) -> bool {
         let Ok(position) = self.alive.binary_search(&path.0) else { return false };
         self.alive.remove(position);
@@ -173,6 +186,9 @@ impl PathIds {
     ///
     /// # Errors
     /// PROTOCOL_VIOLATION if it is lower than initial_max_path_id (section 4.6).
+    //= multipath-4.6-2: MAX_PATH_ID is not below initial_max_path_id
+    //= multipath-4.6-3: MAX_PATH_ID below initial_max_path_id or above 2^32 - 1: PROTOCOL_VIOLATION
+    //= multipath-4.6-4: a MAX_PATH_ID that raises nothing is ignored
     pub(crate) fn on_max_path_id(&mut self, maximum: u32) -> Result<bool, TransportError> {
         self.check(PathId::ZERO)?;
         if maximum < self.peers_initial {
@@ -193,6 +209,7 @@ impl PathIds {
     ///
     /// # Errors
     /// PROTOCOL_VIOLATION if it names a limit that we never gave (section 4.7).
+    //= multipath-4.7-1: PATHS_BLOCKED or PATH_CIDS_BLOCKED above our limit: PROTOCOL_VIOLATION
     pub(crate) fn on_paths_blocked(&self, maximum: u32) -> Result<(), TransportError> {
         self.check(PathId(maximum)).map(|_| ())
     }
@@ -219,6 +236,7 @@ impl PathIds {
 
     /// A local MAX_PATH_ID is lost; the present value is sent. Acknowledgements are not followed: which value
     /// they confirm is not recorded.
+    //= multipath-4.6-5: MAX_PATH_ID is retransmitted with its newest value
     pub(crate) fn on_max_path_id_lost(&mut self) {
         self.announcement.on_lost();
     }

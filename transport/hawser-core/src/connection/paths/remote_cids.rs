@@ -11,6 +11,7 @@ use crate::{Code, TransportError};
 
 /// Retired connection ids per one of our limit whose RETIRE_CONNECTION_ID may be unacknowledged. RFC 9000 section
 /// 5.1.2 asks for at least two. A peer that makes us retire more without acknowledging any wants to fill our memory.
+//= rfc9000-5.1.2-5: at least twice our limit of retirements may be unacknowledged
 const RETIREMENTS_PER_LIMIT: usize = 4;
 
 /// How far a sequence number may be ahead of one that never came. An honest peer stays within twice our limit.
@@ -123,6 +124,7 @@ impl RemoteCids {
     }
 
     /// Takes the first spare one as current, when the path is opened.
+    //= multipath-3.1-1: a new path has an unused path id and an id of its own
     pub(crate) fn open(&mut self, changes: &mut Vec<CidChange>) -> bool {
         self.opened = true;
         if self.current.is_none() && !self.abandoned {
@@ -133,6 +135,7 @@ impl RemoteCids {
 
     /// Whether a stateless reset with this token concerns this path. RFC 9000 section 10.3.1: only tokens of
     /// connection ids that were used and are not retired count.
+    //= rfc9000-10.3.1-2: only reset tokens of connection ids that are used and not retired count
     pub(crate) fn is_reset_token(&self, token: &StatelessResetToken) -> bool {
         [&self.current, &self.previous].into_iter().flatten().any(|cid| cid.reset_token == Some(*token))
     }
@@ -142,6 +145,9 @@ impl RemoteCids {
     /// # Errors
     /// FRAME_ENCODING_ERROR, PROTOCOL_VIOLATION or CONNECTION_ID_LIMIT_ERROR as RFC 9000 sections 5.1.1, 5.1.2 and
     /// 19.15 say.
+    //= rfc9000-5.1.1-5: more active connection ids than our limit: CONNECTION_ID_LIMIT_ERROR
+    //= rfc9000-5.1.2-3: Retire Prior To: retire first, then add
+    //= rfc9000-19.15-3: NEW_CONNECTION_ID from a peer whose ids have zero length: PROTOCOL_VIOLATION
     pub(crate) fn on_offer(
         &mut self,
         offer: OfferedCid,
@@ -191,6 +197,9 @@ impl RemoteCids {
     ///
     /// # Errors
     /// CONNECTION_ID_LIMIT_ERROR if the peer acknowledges no retirement.
+    //= multipath-3.1.2-1: other addresses under a path id are a migration of that path, with its ids
+    //= multipath-3.2.2-1: a path changes to connection ids of its own only
+    //= rfc9000-9.5-1: each local address has its own connection id
     pub(crate) fn switch(&mut self, changes: &mut Vec<CidChange>) -> Result<bool, TransportError> {
         let Some(fresh) = self.take_spare(changes) else { return Ok(false) };
         match (self.current.replace(fresh), self.previous) {
@@ -205,6 +214,7 @@ impl RemoteCids {
     ///
     /// # Errors
     /// CONNECTION_ID_LIMIT_ERROR if the peer acknowledges no retirement.
+    //= rfc9000-5.1.2-1: connection ids of addresses that are no longer used are retired
     pub(crate) fn release_previous(&mut self, changes: &mut Vec<CidChange>) -> Result<(), TransportError> {
         self.previous.take().map_or(Ok(()), |cid| self.retire(cid, changes))
     }
@@ -284,6 +294,7 @@ impl RemoteCids {
 
     /// The path is abandoned: all are retired at once, without a frame, and nothing is asked for any more
     /// (draft-ietf-quic-multipath-21 section 3.4).
+    //= multipath-3.4-2: an endpoint that sends PATH_ABANDON sends nothing more on the path
     pub(crate) fn abandon(&mut self, changes: &mut Vec<CidChange>) {
         for cid in [self.current.take(), self.previous.take()].into_iter().flatten() {
             forget_token(&cid, changes);
@@ -302,6 +313,7 @@ impl RemoteCids {
         self.active().count()
     }
 
+    //= rfc9000-19.15-4: repetitions of NEW_CONNECTION_ID are no error
     fn check_conflict(&self, offer: &OfferedCid) -> Result<(), TransportError> {
         let conflicting = self.active().find(|cid| {
             let same_sequence = cid.sequence == offer.sequence;
@@ -319,6 +331,9 @@ impl RemoteCids {
 
     /// Everything below `bound` is to be retired, what has not come included: it can then be dropped when it comes,
     /// and need not be remembered.
+    //= rfc9000-5.1.2-3: Retire Prior To: retire first, then add
+    //= rfc9000-19.15-7: a Retire Prior To that is not larger is ignored
+    //= rfc9000-19.15-8: a connection id that comes late, below Retire Prior To, is retired
     fn retire_below(&mut self, bound: u64, changes: &mut Vec<CidChange>) -> Result<(), TransportError> {
         if bound <= self.seen.floor && self.active().all(|cid| cid.sequence >= bound) {
             return Ok(());
@@ -349,11 +364,14 @@ impl RemoteCids {
         Ok(())
     }
 
+    //= rfc9000-5.1.2-6: no connection id is forgotten without being retired
+    //= rfc9000-19.16-2: a connection id is not retired in a packet sent to it
     fn retire(&mut self, cid: RemoteCid, changes: &mut Vec<CidChange>) -> Result<(), TransportError> {
         forget_token(&cid, changes);
         self.queue_retirement(cid.sequence)
     }
 
+    //= rfc9000-5.1.2-4: unacknowledged retirements are bounded
     fn queue_retirement(&mut self, sequence: u64) -> Result<(), TransportError> {
         if self.retiring.len() >= self.limit * RETIREMENTS_PER_LIMIT {
             return Err(self.limit_error(format!("{} retirements unacknowledged", self.retiring.len())));
@@ -362,6 +380,7 @@ impl RemoteCids {
         Ok(())
     }
 
+    //= rfc9000-10.3.1-2: only reset tokens of connection ids that are used and not retired count
     fn take_spare(&mut self, changes: &mut Vec<CidChange>) -> Option<RemoteCid> {
         if self.spare.is_empty() {
             return None;

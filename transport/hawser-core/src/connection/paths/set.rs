@@ -173,6 +173,8 @@ impl PathSet {
     }
 
     /// Multipath is negotiated.
+    //= multipath-3.2-1: PATH_NEW_CONNECTION_ID and PATH_RETIRE_CONNECTION_ID are used for path 0, too
+    //= rfc9000-19.21-1: frames of extensions only for peers that understand them
     pub(crate) fn negotiate(&mut self, peer_max_path_id: u32) {
         self.ids.negotiate(peer_max_path_id);
         self.form = CidFrames::WithPath;
@@ -189,6 +191,7 @@ impl PathSet {
     }
 
     /// Issues connection ids for every path id that both ends allow, so that paths can be opened at any time.
+    //= multipath-3.2.1-1: connection ids are issued for all path ids that both ends allow
     pub(crate) fn issue_cids(&mut self, issuer: &mut dyn CidIssuer) {
         if self.ids.is_negotiated() {
             let missing: Vec<PathId> = self
@@ -237,6 +240,7 @@ impl PathSet {
     ///
     /// # Errors
     /// PROTOCOL_VIOLATION if we never allowed it.
+    //= multipath-4-4: frames about paths that are gone are ignored
     pub(crate) fn mentioned(&mut self, id: PathId) -> Result<Option<&mut Control>, TransportError> {
         if id != PathId::ZERO || self.ids.is_negotiated() {
             if self.ids.check(id)? == IdState::Dead {
@@ -250,6 +254,7 @@ impl PathSet {
     }
 
     /// Keeps the index of connection ids in step with the changes reported to the endpoint.
+    //= rfc9000-5.1.1-2: issued connection ids are recognised until they are retired
     pub(crate) fn index_changes(&mut self) {
         for change in &self.changes {
             match change {
@@ -267,6 +272,7 @@ impl PathSet {
 
     /// Whether a packet that no key opens ends in a stateless reset token of the peer. Every token is compared, in
     /// constant time each, so that the time tells nothing (RFC 9000 section 10.3.1).
+    //= rfc9000-10.3.1-3: the comparison of reset tokens takes the same time for all tokens
     pub(crate) fn is_stateless_reset(&self, packet: &[u8]) -> bool {
         let Some(token) = StatelessResetToken::at_end_of(packet) else { return false };
         self.open.iter().fold(false, |found, path| found | path.control.remote_cids.is_reset_token(&token))
@@ -365,6 +371,8 @@ impl PathSet {
     }
 
     /// The connection id for packets on a path to these addresses.
+    //= multipath-3.1-2: packets of a path have connection ids of that path
+    //= rfc9000-9.5-2: each destination address has its own connection id
     pub(crate) fn remote_cid(&self, id: PathId, tuple: Option<&FourTuple>) -> Option<ConnectionId> {
         let path = self.get(id)?;
         let cids = &path.control.remote_cids;
@@ -381,6 +389,7 @@ impl PathSet {
     }
 
     /// The largest probe timeout of all paths, without back-off.
+    //= multipath-2.6-2: closing and draining use the largest PTO of all paths
     pub(crate) fn largest_probe_timeout(&self) -> Duration {
         // There is always a path: the last one is never removed before the connection ends.
         self.open.iter().map(|path| path.recovery.probe_timeout()).max().unwrap_or(NO_PATH_PROBE_TIMEOUT)

@@ -47,6 +47,7 @@ impl StatusExchange {
     }
 
     /// Changes our wish.
+    //= multipath-4.3-1: the sequence number of path status rises
     pub(crate) fn set(&mut self, status: PathStatus) {
         if status == self.ours {
             return;
@@ -58,6 +59,7 @@ impl StatusExchange {
 
     /// The peer's frame arrived. Returns whether its wish changed; a frame that is not newer than one seen before
     /// is ignored (draft-ietf-quic-multipath-21 section 4.3).
+    //= multipath-4.3-2: a path status with an older sequence number is ignored
     pub(crate) fn on_frame(&mut self, sequence: u64, status: PathStatus) -> bool {
         if self.peer.is_some_and(|(newest, _)| sequence <= newest) {
             return false;
@@ -94,6 +96,7 @@ impl StatusExchange {
     }
 
     /// A local frame is lost. It is sent again only if nothing newer was said.
+    //= multipath-4.3-3: only the newest path status is retransmitted
     pub(crate) fn on_lost(&mut self, sequence: u64) {
         if Some(sequence) == self.sequence {
             self.delivery.on_lost();

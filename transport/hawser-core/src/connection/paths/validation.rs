@@ -12,6 +12,7 @@ use crate::FourTuple;
 use crate::connection::arrival::Arrival;
 
 /// Probe timeouts after which a validation is given up (RFC 9000 section 8.2.4).
+//= rfc9000-8.2.4-2: a validation lasts three of the larger of the present PTO and a new path's
 const GIVE_UP_PROBE_TIMEOUTS: u32 = 3;
 
 /// The first repetition comes after this part of a probe timeout, the next after twice as long. With the period above
@@ -48,6 +49,7 @@ pub(crate) enum ResponseEffect {
 }
 
 /// Why a validation failed.
+//= rfc9000-14-1: a path must carry 1200 bytes
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValidationFailure {
     /// No answer.
@@ -78,6 +80,7 @@ struct Challenge {
 /// A challenge leaves at once and is repeated, with new data, after one probe timeout, then after two more; after
 /// three in all the attempt is given up. When the amplification limit kept the datagram below 1200 bytes, an answer
 /// proves the address only; then a second round with full datagrams follows.
+//= rfc9000-8.2.1-2: a new path is not probed more often than Initial packets would be sent
 #[derive(Clone, Debug)]
 pub(crate) struct TupleValidation {
     began: Time,
@@ -113,6 +116,7 @@ impl TupleValidation {
 
     /// Writes a challenge if one is due. `data` must be unpredictable and new; `full_size` tells whether the datagram
     /// will have 1200 bytes or more. Nothing is noted for the recovery of losses: a new challenge follows anyway.
+    //= rfc9000-8.2.1-3: challenges are unpredictable and new
     pub(crate) fn write(
         &mut self,
         now: Time,
@@ -134,6 +138,8 @@ impl TupleValidation {
     }
 
     /// A PATH_RESPONSE arrived, on whichever addresses (RFC 9000 section 8.2.3).
+    //= rfc9000-8.2.1-5: a validation in a smaller datagram is followed by one in 1200 bytes
+    //= rfc9000-8.2.3-1: an address proven by a small datagram is validated again with 1200 bytes
     pub(crate) fn on_response(&mut self, now: Time, data: [u8; 8]) -> ResponseEffect {
         let Some(position) = self.open.iter().position(|challenge| challenge.data == data) else {
             return ResponseEffect::None;
@@ -153,6 +159,7 @@ impl TupleValidation {
     }
 
     /// Why the attempt is over, if it is.
+    //= rfc9000-8.2.4-1: a validation is abandoned after a time
     pub(crate) fn failure(&self, now: Time) -> Option<ValidationFailure> {
         (self.give_up <= now).then_some(if self.address_proven {
             ValidationFailure::DatagramsTooSmall
@@ -217,6 +224,7 @@ struct PendingResponse {
 
 /// Pending answers of one path. They go back over the addresses on which the challenge came, with a connection id of
 /// the same path (draft-ietf-quic-multipath-21 section 3.1), and are never repeated: the peer sends another challenge.
+//= rfc9000-8.2.2-1: PATH_CHALLENGE is answered with its data
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResponseQueue {
     pending: VecDeque<PendingResponse>,
@@ -258,6 +266,10 @@ impl ResponseQueue {
     }
 
     /// Writes the answers to these addresses, as many as fit. Returns whether any was written.
+    //= multipath-3.1-5: PATH_RESPONSE goes back on the path of the challenge
+    //= rfc9000-8.2.2-3: PATH_RESPONSE goes back on the path of the challenge
+    //= rfc9000-8.2.2-7: one answer to a challenge, never retransmitted
+    //= rfc9000-19.17-1: PATH_CHALLENGE is answered
     pub(crate) fn write(&mut self, tuple: FourTuple, writer: &mut Writer<'_>) -> bool {
         let before = self.pending.len();
         self.pending.retain(|response| {

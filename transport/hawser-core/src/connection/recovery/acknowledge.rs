@@ -79,6 +79,7 @@ impl Walk {
 impl PathRecovery {
     /// Processes an ACK frame: appends newly acknowledged packets to `acked` and those it shows to be lost to `lost`,
     /// and tells the controller. Fails with PROTOCOL_VIOLATION when it acknowledges what was never sent.
+    //= rfc9000-13.4.2.1-1: an ACK frame that does not raise the largest number is no proof against ECN
     pub(crate) fn on_ack<R: Iterator<Item = RangeInclusive<u64>>>(
         &mut self,
         space: &mut PacketNumberSpace,
@@ -146,6 +147,7 @@ impl PathRecovery {
         Ok(outcome)
     }
 
+    //= rfc9000-9.4-1: packets of the old address say nothing about the new one
     #[inline]
     fn on_packet_acked(
         &mut self,
@@ -232,6 +234,11 @@ impl PathRecovery {
     }
 
     /// RFC 9002 section 5.1: a sample needs the largest packet newly acknowledged, and something ack-eliciting with it.
+    //= rfc9002-5.1-1: an RTT sample needs the largest number newly acknowledged
+    //= rfc9002-5.1-2: an RTT sample needs an ack-eliciting packet newly acknowledged
+    //= rfc9002-5.3-1: max_ack_delay is ignored until the handshake is confirmed
+    //= rfc9002-5.3-2: the ACK delay is not limited by max_ack_delay until the handshake is confirmed
+    //= rfc9002-5.3-3: the ACK delay is at most max_ack_delay once the handshake is confirmed
     fn sample_rtt(
         &mut self,
         walk: &mut Walk,
@@ -285,6 +292,7 @@ impl PathRecovery {
         }
     }
 
+    //= rfc9000-19.3-1: both types of ACK are read, and ECN counts used
     fn process_ecn(
         &mut self,
         space: &mut PacketNumberSpace,

@@ -16,6 +16,7 @@ use super::{PathIdentity, PathRecovery};
 mod tests;
 
 /// Datagrams that the window holds at least, whatever the controller says (RFC 9002 section 7.2).
+//= rfc9002-7.2-4: the least window is two datagrams
 const MIN_WINDOW_DATAGRAMS: u64 = 2;
 /// And where many packets are lost although none waits in a queue: with fewer a single loss leaves nothing that would tell of it before
 /// the probe timeout, and that less is sent makes them no rarer. It is what BBR keeps to in any case.
@@ -170,6 +171,8 @@ impl PathRecovery {
     }
 
     /// Tells the controller of lost packets.
+    //= rfc9000-13.3-7: losses are reported to congestion control
+    //= rfc9002-5.2-2: min_rtt is reset after persistent congestion
     pub(super) fn signal_loss(&mut self, tally: &LossTally, now: Time, siblings: &Siblings<'_>) {
         let Some((largest_lost, largest_sent_at)) = tally.largest.filter(|_| !self.retired) else { return };
         // RFC 9002 section 7.3.2: one reduction for all that was sent before the last one.
@@ -340,6 +343,7 @@ pub(super) fn controller_init(identity: &PathIdentity, now: Time, max_datagram_s
 }
 
 /// RFC 9002 section 7.2: ten datagrams, at most 14,720 bytes or two datagrams.
+//= rfc9002-7.2-1: the initial window is ten datagrams, or 14720 bytes
 fn initial_window(max_datagram_size: u16) -> u64 {
     let datagram = u64::from(max_datagram_size);
     (10 * datagram).min((2 * datagram).max(14_720))

@@ -11,6 +11,7 @@ mod tests;
 const TESTING_PACKETS: u32 = 10;
 
 /// Counts one received packet.
+//= rfc9000-13.4.1-1: ECN marks are reported
 #[inline]
 pub(crate) fn count(counts: &mut EcnCounts, ecn: Option<Ecn>) {
     match ecn {
@@ -106,6 +107,7 @@ impl EcnValidator {
 
     /// An ACK frame that raised the largest acknowledged number. (Others may come out of order: their counts can
     /// be older than those seen.)
+    //= rfc9000-13.4.2.2-2: ECN ends if validation fails later
     pub(crate) fn on_report(&mut self, report: &EcnReport) -> EcnVerdict {
         if self.state == EcnState::Failed {
             return EcnVerdict::default();
@@ -125,6 +127,7 @@ impl EcnValidator {
         EcnVerdict { congestion_marks, failed: false }
     }
 
+    //= rfc9000-13.4.2.2-1: ECN ends if validation fails
     fn fail(&mut self) -> EcnVerdict {
         self.state = EcnState::Failed;
         EcnVerdict { congestion_marks: 0, failed: true }

@@ -16,6 +16,7 @@ use super::space::{LossRun, LostRecord, PacketNumberSpace, SpaceKind};
 mod tests;
 
 /// kPersistentCongestionThreshold (RFC 9002 section 7.6.1), in probe timeouts.
+//= rfc9002-7.6.1-1: persistent congestion takes three PTO
 const PERSISTENT_CONGESTION_THRESHOLD: u32 = 3;
 /// How long after a packet was declared lost its late acknowledgement says something of the path, in round trips; and how long at least it
 /// saves its data from being sent again: a path that moved may have been much longer before.
@@ -26,6 +27,7 @@ impl PathRecovery {
     /// Declares packets lost that later ones have overtaken by too many numbers or too long, appends them to `lost`,
     /// and tells the controller. Call when [`loss_timer`](PathRecovery::loss_timer) expires; acknowledgements do it
     /// themselves.
+    //= rfc9002-6.1.2-1: an earlier packet is lost after the time threshold
     pub(crate) fn detect_lost(
         &mut self,
         space: &mut PacketNumberSpace,
@@ -75,6 +77,7 @@ impl PathRecovery {
     }
 
     /// How long after it was sent a packet that later ones have overtaken is lost (RFC 9002 section 6.1.2).
+    //= rfc9002-6.1.2-2: the time threshold is kGranularity at least
     fn patience(&self) -> Duration {
         let rtt = &self.rtt;
         self.reordering.time_threshold(rtt.latest(), rtt.smoothed(), rtt.min()).max(GRANULARITY)
@@ -96,6 +99,7 @@ impl PathRecovery {
 
     /// Gives up on everything outstanding without a congestion signal: the path is abandoned, 0-RTT was rejected, or
     /// a Retry came.
+    //= rfc9000-17.2.3-2: 0-RTT data after a Retry has new packet numbers
     pub(crate) fn drain(&mut self, space: &mut PacketNumberSpace, lost: &mut Vec<SentPacket>) {
         space.sent.drain(|packet| {
             self.release(&packet);
@@ -106,6 +110,9 @@ impl PathRecovery {
     }
 
     /// The keys of `space` are gone (RFC 9002 section 6.4): its packets are neither acknowledged nor lost.
+    //= rfc9002-6.2.1-4: the probe timer restarts with each ack-eliciting packet sent
+    //= rfc9002-6.2.2-3: discarded keys reset the probe timer
+    //= rfc9002-6.4-1: discarded keys take their packets out of flight
     pub(crate) fn discard_space(&mut self, space: &mut PacketNumberSpace) {
         space.sent.drain(|packet| {
             self.release(&packet);
@@ -173,6 +180,8 @@ impl PathRecovery {
         space.record_lost(LostRecord::of(packet, now, None));
     }
 
+    //= rfc9000-14.4-1: a lost probe is no sign of congestion
+    //= rfc9002-7.4-1: losses of packets after the first acknowledged one are not ignored
     fn on_packet_lost(
         &mut self,
         space: &mut PacketNumberSpace,
@@ -217,6 +226,9 @@ impl PathRecovery {
     ///
     /// A packet whose loss is no sign of congestion (RFC 9000 section 14.4) is part of a run, but neither its beginning nor
     /// its end: the controller would not hear of it.
+    //= rfc9002-7.6.2-1: the packets that show persistent congestion are ack-eliciting
+    //= rfc9002-7.6.2-2: persistent congestion needs an RTT sample before
+    //= rfc9002-7.6.2-3 (not done): losses of all packet number spaces count for persistent congestion
     fn extends_to_persistent_congestion(
         &self,
         space: &mut PacketNumberSpace,

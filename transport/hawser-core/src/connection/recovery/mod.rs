@@ -203,6 +203,7 @@ impl PathRecovery {
     }
 
     /// A packet left. `packet.delivery` and `packet.limited_by` are filled in here.
+    //= rfc9002-7.5-2: probes count as in flight
     #[inline]
     pub(crate) fn on_packet_sent(&mut self, space: &mut PacketNumberSpace, packet: SentPacket) {
         let packet = space.on_packet_sent(packet);
@@ -233,6 +234,8 @@ impl PathRecovery {
 
     /// Nothing more leaves on this path now, and why. RFC 9002 section 7.8: a window that is not used must not grow; but in
     /// slow start half of it is used enough, or a sender that just keeps up with its window would never see it double.
+    //= rfc9002-7.8-1: a window that is not used does not grow
+    //= rfc9002-7.8-2: pacing does not make a sender app-limited
     #[inline]
     pub(crate) fn on_stopped(&mut self, reason: LimitedBy) {
         if self.limited_by == reason {

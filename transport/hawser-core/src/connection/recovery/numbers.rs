@@ -45,6 +45,8 @@ impl PacketNumbers {
     }
 
     /// A packet with the number last peeked left.
+    //= rfc9000-12.3-1: packet numbers rise
+    //= rfc9000-12.3-2: packet numbers are never used twice, not after a Retry either
     #[inline]
     pub(crate) fn commit(&mut self) {
         self.next += 1;
@@ -69,6 +71,7 @@ impl PacketNumbers {
     }
 
     /// RFC 9000 section 13.1: an acknowledgement of a packet that was never sent is an error.
+    //= rfc9000-13.1-2: acknowledgement of a packet that was not sent: PROTOCOL_VIOLATION
     #[inline]
     pub(crate) fn check_acknowledged(&self, range: &RangeInclusive<u64>) -> Result<(), TransportError> {
         let (start, end) = (*range.start(), *range.end());

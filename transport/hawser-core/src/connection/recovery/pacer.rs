@@ -17,6 +17,7 @@ const CREDIT_MILLIS: u64 = 2;
 /// What is waited for once the credit is used up, in milliseconds at the pacing rate.
 const BATCH_MILLIS: u64 = 1;
 /// Datagrams that may always leave together before a round trip was measured (RFC 9002 section 7.2).
+//= rfc9002-7.7-3: bursts are limited to the initial window
 const INITIAL_BURST: u64 = 10;
 /// Likewise afterwards; at low rates this is more than [`CREDIT_MILLIS`] allows.
 const MIN_BURST: u64 = 4;
@@ -24,6 +25,7 @@ const MIN_BURST: u64 = 4;
 const FRACTION_BITS: u32 = 32;
 
 /// Token bucket of one path.
+//= rfc9002-7.7-2: bursts are limited by pacing or otherwise
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
     rate: Rate,
@@ -80,6 +82,7 @@ impl Pacer {
     }
 
     /// Bytes that may leave now.
+    //= rfc9002-7.7-1: packets in flight are paced
     #[inline]
     pub(crate) fn budget(&self, now: Time) -> u64 {
         self.tokens_at(now) >> FRACTION_BITS

@@ -85,6 +85,7 @@ pub(crate) struct ReceivedPackets {
 
 impl ReceivedPackets {
     /// Whether a packet with this number was received, or must be taken for received.
+    //= rfc9000-12.3-4: duplicates are dropped
     pub(crate) fn contains(&self, number: u64) -> bool {
         if number < self.floor {
             return true;
@@ -144,6 +145,7 @@ impl ReceivedPackets {
     }
 
     /// The acknowledgement policy's word on the packet just received. `max_delay` is what we promised the peer.
+    //= rfc9000-13.2.1-1: ack-eliciting packets are acknowledged within max_ack_delay
     pub(crate) fn on_decision(&mut self, decision: AckDecision, now: Time, max_delay: Duration) {
         let deadline = match decision {
             AckDecision::Now => now,
@@ -208,16 +210,20 @@ impl ReceivedPackets {
     }
 
     /// Largest number received.
+    //= rfc9000-13.2.3-4: the largest received packet number is kept
     pub(crate) fn largest(&self) -> Option<u64> {
         self.ranges.last().map(|&(_, end)| end)
     }
 
     /// How long the largest packet has been waiting for its acknowledgement (the ACK Delay field).
+    //= rfc9000-13.2.5-1: ACK Delay counts our delay only
     pub(crate) fn ack_delay(&self, now: Time) -> Duration {
         now.since(self.largest_at)
     }
 
     /// What an ACK frame reports: ranges from the largest down.
+    //= rfc9000-13.2.3-1: the newest packets are in every ACK frame
+    //= rfc9000-13.2.3-5: the largest received packet number is in every ACK frame
     pub(crate) fn ack_ranges(&self) -> impl Iterator<Item = RangeInclusive<u64>> + Clone + '_ {
         let Report { newest, oldest, most } = self.report();
         self.ranges
@@ -269,6 +275,7 @@ impl ReceivedPackets {
     }
 
     /// Received ECN marks (RFC 9000 section 13.4.1); `None` while there were none.
+    //= rfc9000-13.4.1-1: ECN marks are reported
     pub(crate) fn ecn(&self) -> Option<EcnCounts> {
         (self.ecn != EcnCounts::default()).then_some(self.ecn)
     }
@@ -283,6 +290,7 @@ impl ReceivedPackets {
     }
 
     /// An ACK frame with everything above left.
+    //= rfc9000-13.2.1-3: an ack-eliciting packet causes one packet with nothing but ACK at most
     pub(crate) fn on_ack_sent(&mut self) {
         self.unacknowledged = 0;
         self.deadline = None;
@@ -293,6 +301,7 @@ impl ReceivedPackets {
 
     /// A local ACK frame with this largest number was acknowledged: what it said need not be said again
     /// (RFC 9000 section 13.2.4). Duplicates are still recognised.
+    //= rfc9000-13.2.3-2: ranges that the peer knows of are not repeated
     pub(crate) fn on_ack_acknowledged(&mut self, largest: u64) {
         let told = largest.saturating_add(1);
         if self.stragglers.is_some_and(|stragglers| largest > stragglers.largest_then) {
@@ -349,6 +358,7 @@ impl ReceivedPackets {
         number >= self.floor
     }
 
+    //= rfc9000-13.2.3-3: ACK ranges are kept unless all packets below are refused
     fn limit(&mut self) {
         if self.ranges.len() > MAX_RANGES {
             let (_, end) = self.ranges.remove(0);
@@ -357,6 +367,7 @@ impl ReceivedPackets {
     }
 
     /// Counts an ack-eliciting packet; tells whether it is out of order among them.
+    //= rfc9000-13.2.1-7: packets out of order are acknowledged at once
     #[inline]
     fn note_eliciting(&mut self, number: u64) -> bool {
         self.unacknowledged += 1;

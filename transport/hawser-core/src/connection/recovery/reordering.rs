@@ -53,6 +53,7 @@ pub(crate) struct ReorderingTolerance {
 
 impl ReorderingTolerance {
     /// As RFC 9002 begins with.
+    //= rfc9002-6.1.1-1: the packet threshold begins at 3
     pub(crate) fn new(recovery: LossRecovery) -> Self {
         ReorderingTolerance { is_fixed: recovery == LossRecovery::Rfc9002, ..Self::default() }
     }
@@ -69,6 +70,7 @@ impl ReorderingTolerance {
     }
 
     /// A packet counts as lost when one sent this many numbers later is acknowledged; `None` where that says nothing.
+    //= rfc9002-6.1.1-2: the packet threshold is never below 3
     #[inline]
     pub(crate) fn packet_threshold(&self) -> Option<u64> {
         let distance = self.present.distance.max(self.before.distance);
@@ -77,6 +79,7 @@ impl ReorderingTolerance {
 
     /// A packet counts as lost this long after it left, once a later one is acknowledged. `latest`, `smoothed` and `min` are
     /// round-trip times.
+    //= rfc9002-6.1.2-4: the time threshold begins at 9/8
     #[inline]
     pub(crate) fn time_threshold(&self, latest: Duration, smoothed: Duration, min: Duration) -> Duration {
         let usual = smoothed.max(latest) * TIME_THRESHOLD / 8;

@@ -8,6 +8,7 @@ use hawser_policy::{PathId, Time};
 mod tests;
 
 /// kGranularity of RFC 9002 section 6.1.2: no timer fires more finely.
+//= rfc9002-6.1.2-5: kGranularity is 1 ms
 pub(crate) const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// Silence, as a multiple of half the probe timeout, after which a path with an acknowledgement outstanding is suspect while
@@ -100,6 +101,7 @@ impl Return {
     }
 
     /// Nanoseconds within which an acknowledgement comes this way, the peer's delay aside (section 6.2.1).
+    //= rfc9002-6.2.1-1: the probe timeout is kGranularity at least
     fn bound(&self) -> u64 {
         self.smoothed + (self.variance * 4).max(GRANULARITY.as_nanos() as u64)
     }
@@ -169,6 +171,8 @@ impl RttEstimator {
 
     /// A sample, how long the peer says it held the acknowledgement, and the path on which that came. Returns the sample
     /// less that delay.
+    //= rfc9002-5.2-1: min_rtt is the least RTT sample
+    //= rfc9002-5.3-4: the ACK delay takes no sample below min_rtt
     pub(crate) fn on_sample(
         &mut self,
         now: Time,
@@ -276,6 +280,8 @@ impl RttEstimator {
     }
 
     /// Section 5.2: after persistent congestion the minimum starts from the newest sample.
+    //= rfc9002-5.2-2: min_rtt is reset after persistent congestion
+    //= rfc9002-5.2-3: min_rtt is not reset often
     pub(crate) fn restart_minimum(&mut self, now: Time) {
         (self.min, self.min_at) = (self.latest, now);
         self.returns.iter_mut().for_each(|known| known.min = known.smoothed);

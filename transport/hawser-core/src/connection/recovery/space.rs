@@ -150,6 +150,7 @@ impl PacketNumberSpace {
     }
 
     /// Records a packet of this space as sent. Returns it in its place, so that the rest can be filled in there.
+    //= rfc9002-6.2.1-4: the probe timer restarts with each ack-eliciting packet sent
     #[inline]
     pub(super) fn on_packet_sent(&mut self, packet: SentPacket) -> &mut SentPacket {
         self.numbers.commit();

@@ -7,6 +7,7 @@ use super::*;
 use crate::connection::receive_times::Arrivals;
 use crate::error::Code;
 
+//= rfc9000-13.1-2
 #[test]
 fn acknowledging_what_was_never_sent_is_a_protocol_violation() {
     let mut bench = Bench::new();
@@ -27,6 +28,7 @@ fn acknowledging_a_skipped_number_is_a_protocol_violation() {
     assert_eq!(error.reason, format!("acknowledged packet {skipped}, whose number was skipped"));
 }
 
+//= rfc9002-7.7-1
 #[test]
 fn window_and_pacer_limit_the_sender() {
     let mut bench = Bench::with(SpaceKind::Application, 20 * 1200);
@@ -59,6 +61,7 @@ fn a_loopback_window_leaves_in_one_piece() {
     }
 }
 
+//= rfc9002-5.3-1, rfc9002-5.3-2, rfc9002-5.3-3
 #[test]
 fn the_ack_delay_is_clamped_once_the_handshake_is_confirmed() {
     let delays = [(true, 25), (false, 60)];
@@ -83,6 +86,7 @@ fn the_ack_delay_is_clamped_once_the_handshake_is_confirmed() {
     }
 }
 
+//= rfc9002-5.1-1, rfc9002-5.1-2
 #[test]
 fn an_acknowledgement_of_ack_only_packets_is_no_sample() {
     let mut bench = Bench::new();
@@ -222,6 +226,7 @@ fn keep_books(steps: Vec<Step>) -> Result<(), TestCaseError> {
 }
 
 proptest! {
+    //= rfc9002-7.5-2
     #[test]
     fn every_packet_has_one_fate(steps in prop::collection::vec(step(), 1..300)) {
         keep_books(steps)?;

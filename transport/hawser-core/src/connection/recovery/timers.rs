@@ -60,12 +60,16 @@ impl PathRecovery {
     }
 
     /// When [`detect_lost`](PathRecovery::detect_lost) must look at `space` again.
+    //= rfc9002-6.1.2-3: a timer runs for the rest of the time threshold
     pub(crate) fn loss_timer(&self, space: &PacketNumberSpace) -> Option<Time> {
         space.loss_time
     }
 
     /// When a probe must be sent in `space`. `None` while the loss timer runs (section 6.2.1), when no ack-eliciting
     /// packet is outstanding, and for application data before the handshake is confirmed.
+    //= rfc9002-6.2.1-2: the probe timer is set for Initial and Handshake packets first
+    //= rfc9002-6.2.1-3: no probe timer for application data before the handshake is confirmed
+    //= rfc9002-6.2.1-6: no probe timer while the loss timer runs
     #[inline]
     pub(crate) fn pto_timer(&self, space: &PacketNumberSpace, back_off: BackOff) -> Option<Time> {
         if space.loss_time.is_some() || space.sent.ack_eliciting() == 0 {
@@ -136,6 +140,7 @@ impl PathRecovery {
     }
 
     /// Never below kGranularity, as the bound on the round trip is not.
+    //= rfc9002-6.2.1-5: the probe timeout doubles each time
     #[inline]
     fn backed_off_timeout(&self, kind: SpaceKind, back_off: BackOff) -> Duration {
         // Initial and Handshake packets are acknowledged at once (section 6.2.1).

@@ -58,6 +58,7 @@ impl PathRecovery {
     /// an address that fails its validation brings back what was known of the one before, so that a forged packet
     /// costs a round trip and not the window. Another port of the same hosts is the same generation: most likely a NAT
     /// forgot, so estimates and packets in flight stay.
+    //= rfc9000-9.4-1: packets of the old address say nothing about the new one
     pub(crate) fn follow_tuple(&mut self, now: Time, tuples: TupleGenerations) {
         let TupleGenerations { current, previous } = tuples;
         let returned = self.former.take_if(|former| former.generation == current);
@@ -77,6 +78,7 @@ impl PathRecovery {
     }
 
     /// Starts on a 4-tuple of which nothing is known; returns what was known of the one before.
+    //= rfc9000-9.4-2: another host: window and round-trip time are reset; another port: both stay
     fn begin_tuple(&mut self, now: Time, generation: u32) -> FormerTuple {
         let congestion = self.snapshot(now);
         let rtt = RttEstimator::new(self.rtt.own(), self.initial_rtt, self.rtt.max_ack_delay())

@@ -11,6 +11,8 @@ use super::send::WriteBlock;
 
 impl Streams {
     /// Opens a stream; `None` at the peer's limit, and then [`StreamEvent::Available`](super::StreamEvent) follows.
+    //= rfc9000-4.6-5: an endpoint that cannot open a stream sends STREAMS_BLOCKED
+    //= rfc9000-19.14-1: STREAMS_BLOCKED when no stream can be opened
     pub(crate) fn open(&mut self, bidirectional: bool) -> Option<StreamId> {
         let kind = usize::from(bidirectional);
         let local = &mut self.local[kind];

@@ -146,6 +146,7 @@ impl Assembler {
 
     /// Adds data; what is there already is kept and not compared. Returns how many bytes were not there before. After an error
     /// nothing was added.
+    //= rfc9000-21.7-1: fragmented streams are bounded
     #[inline]
     pub(super) fn insert(
         &mut self,
@@ -258,6 +259,7 @@ impl Assembler {
     }
 
     /// Copies ready bytes out; returns how many.
+    //= rfc9000-2.2-1: the application reads a stream's bytes in order
     pub(super) fn read(&mut self, out: &mut [u8], budget: &mut Budget) -> usize {
         let mut filled = 0;
         while filled < out.len() {

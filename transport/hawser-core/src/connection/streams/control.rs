@@ -80,6 +80,7 @@ impl Streams {
         let _full = self.write_connection_control(w, sent).and_then(|()| self.write_stream_control(w, sent));
     }
 
+    //= rfc9000-4.6-5: an endpoint that cannot open a stream sends STREAMS_BLOCKED
     fn write_connection_control(
         &mut self,
         w: &mut Writer<'_>,
@@ -244,11 +245,15 @@ impl Streams {
     }
 
     /// Notes DATA_BLOCKED if the connection's flow control is what holds data back.
+    //= rfc9000-4.1-4: a sender that flow control blocks sends a BLOCKED frame
+    //= rfc9000-19.12-1: DATA_BLOCKED when the connection's limit stops data
     pub(super) fn note_data_blocked(&mut self) {
         let blocked = self.credit.left() == 0 && self.totals.tail > 0;
         self.control.data_blocked = blocked && self.control.data_blocked_at != Some(self.credit.limit());
     }
 
+    //= rfc9000-4.1-4: a sender that flow control blocks sends a BLOCKED frame
+    //= rfc9000-19.13-1: STREAM_DATA_BLOCKED when the stream's limit stops data
     pub(super) fn note_stream_blocked(&mut self, key: Key) {
         if self.table.send_mut(key).is_some_and(|send| send.blocked_at().is_some()) {
             self.control.add(&mut self.table, key, Due::BLOCKED);

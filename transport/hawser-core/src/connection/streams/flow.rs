@@ -24,6 +24,7 @@ impl SendCredit {
     }
 
     /// Bytes were sent for the first time.
+    //= rfc9000-2.2-3: stream data stays within the peer's flow control limits
     #[inline]
     pub(super) fn take(&mut self, bytes: u64) {
         self.used += bytes;
@@ -31,6 +32,8 @@ impl SendCredit {
     }
 
     /// A limit from the peer; limits never fall. Whether it is news.
+    //= rfc9000-4.1-3: limits that do not rise are ignored
+    //= rfc9000-13.3-5: outdated frames are accepted
     pub(super) fn raise(&mut self, limit: u64) -> bool {
         let raised = limit > self.limit;
         self.limit = self.limit.max(limit);
@@ -120,6 +123,7 @@ impl ReceiveWindow {
     }
 
     /// Whether the peer may send `bytes` more (RFC 9000 section 4.1).
+    //= rfc9000-4.1-2: data beyond a limit: FLOW_CONTROL_ERROR
     #[inline]
     pub(super) fn check(&self, bytes: u64) -> Result<(), Overrun> {
         let total = self.received.saturating_add(bytes);
@@ -171,6 +175,7 @@ impl ReceiveWindow {
     }
 
     /// Whether it is time to announce a new limit.
+    //= rfc9000-4.2-1: credit does not wait for a BLOCKED frame
     #[inline]
     pub(super) fn wants_update(&self) -> bool {
         self.consumed >= self.announced_from

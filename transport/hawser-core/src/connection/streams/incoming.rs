@@ -15,6 +15,7 @@ use crate::{Code, TransportError};
 
 impl Streams {
     /// A STREAM frame. `data` is kept as it is: a slice of the receive buffer is not copied unless many pile up.
+    //= rfc9000-19.8-2: STREAM data beyond 2^62 - 1: error
     #[inline]
     pub(crate) fn on_stream(
         &mut self,
@@ -176,11 +177,13 @@ impl Streams {
     }
 
     /// A STREAM_DATA_BLOCKED frame. As with DATA_BLOCKED there is nothing to do, but the stream must exist.
+    //= rfc9000-19.13-2: STREAM_DATA_BLOCKED for a stream that only we send on: STREAM_STATE_ERROR
     pub(crate) fn on_stream_data_blocked(&mut self, id: StreamId) -> Result<(), TransportError> {
         self.received_on(id, frame::STREAM_DATA_BLOCKED).map(|_| ())
     }
 
     /// A STREAMS_BLOCKED frame (RFC 9000 section 19.14).
+    //= rfc9000-19.14-2: STREAMS_BLOCKED above 2^60: error
     pub(crate) fn on_streams_blocked(
         &mut self,
         bidirectional: bool,
@@ -191,6 +194,8 @@ impl Streams {
     }
 
     /// The stream on which the peer sent something; `None` if that has ended.
+    //= rfc9000-19.4-1: RESET_STREAM for a stream that only we send on: STREAM_STATE_ERROR
+    //= rfc9000-19.8-1: STREAM for a stream that we did not open or only send on: STREAM_STATE_ERROR
     #[inline(never)]
     pub(super) fn received_on(
         &mut self,
@@ -209,6 +214,8 @@ impl Streams {
     }
 
     /// The stream about whose sending from our side the peer said something; `None` if that has ended.
+    //= rfc9000-19.5-2: STOP_SENDING for a stream that we only receive on: STREAM_STATE_ERROR
+    //= rfc9000-19.10-2: MAX_STREAM_DATA for a stream that we only receive on: STREAM_STATE_ERROR
     fn sent_on(&mut self, id: StreamId, frame_type: u64) -> Result<Option<Key>, TransportError> {
         if !self.has_send_half(id) {
             return Err(state_error(format!("{id} only sends from the peer's side"), frame_type));
@@ -216,6 +223,10 @@ impl Streams {
         self.named_by_peer(id, frame_type)
     }
 
+    //= rfc9000-4.6-3: a stream above the limit: STREAM_LIMIT_ERROR
+    //= rfc9000-19.5-1: STOP_SENDING for a stream that we did not open: STREAM_STATE_ERROR
+    //= rfc9000-19.10-1: MAX_STREAM_DATA for a stream that we did not open: STREAM_STATE_ERROR
+    //= rfc9000-19.11-4: a peer that opens more streams than allowed: STREAM_LIMIT_ERROR
     fn named_by_peer(&mut self, id: StreamId, frame_type: u64) -> Result<Option<Key>, TransportError> {
         let (kind, index) = (usize::from(id.is_bidirectional()), id.index());
         if self.is_local(id) {
@@ -247,6 +258,7 @@ fn ends_too_late(offset: u64, length: usize) -> TransportError {
     TransportError::new(Code::FRAME_ENCODING_ERROR, reason).in_frame(frame::STREAM)
 }
 
+//= rfc9000-19.11-1: MAX_STREAMS above 2^60: FRAME_ENCODING_ERROR
 fn check_stream_count(count: u64, frame_type: u64) -> Result<(), TransportError> {
     if count > MAX_STREAM_COUNT {
         let reason = format!("{count} streams, at most 2^60 can exist");

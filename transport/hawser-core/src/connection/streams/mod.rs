@@ -247,6 +247,7 @@ impl Streams {
     /// Grows receive windows that seem to limit the peer. To be called before control frames are written, once per
     /// batch of packets; `limits` tells the largest smoothed round-trip time of the paths in use, and what no window
     /// grows beyond.
+    //= rfc9000-4.2-1: credit does not wait for a BLOCKED frame
     #[inline]
     pub(crate) fn update_windows(&mut self, now: Time, limits: impl FnOnce() -> (Duration, u64)) {
         self.now = now;
@@ -443,6 +444,7 @@ impl Streams {
     }
 
     /// Frees the sending half if it has ended.
+    //= rfc9000-3.3-1: nothing is sent on a stream that has ended
     fn settle_send(&mut self, key: Key) {
         let Some(send) = self.table.send_mut(key) else { return };
         if !send.is_done() {
@@ -484,6 +486,7 @@ impl Streams {
     }
 
     /// Forgets a stream without halves; one of the peer's may then be followed by another.
+    //= rfc9000-4.4-1: after a reset of one direction the other keeps its flow control
     fn settle_stream(&mut self, key: Key) {
         if !self.table.get(key).is_some_and(|stream| stream.send.is_none() && stream.recv.is_none()) {
             return;

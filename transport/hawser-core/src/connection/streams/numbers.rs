@@ -17,6 +17,9 @@ pub(super) struct LocalStreams {
 
 impl LocalStreams {
     /// Opens one, and returns its index; `None` at the peer's limit.
+    //= rfc9000-2.1-1: a stream id is used once per connection
+    //= rfc9000-4.6-2: no more streams are opened than the peer allows
+    //= rfc9000-19.11-3: no more streams are opened than allowed
     pub(super) fn open(&mut self) -> Option<u64> {
         if self.next >= self.limit {
             self.open_blocked = true;
@@ -27,6 +30,8 @@ impl LocalStreams {
     }
 
     /// A limit from the peer; limits never fall. Whether it is news.
+    //= rfc9000-4.6-4: MAX_STREAMS that does not raise the limit is ignored
+    //= rfc9000-19.11-2: MAX_STREAMS that does not raise the limit is ignored
     pub(super) fn raise(&mut self, limit: u64) -> bool {
         let raised = limit > self.limit;
         self.limit = self.limit.max(limit);
@@ -96,6 +101,7 @@ impl PeerStreams {
     }
 
     /// The peer used a stream, which opens it and all before it. Whether the application must be told.
+    //= rfc9000-3.2-1: a stream of the peer opens all lower ones of its type
     pub(super) fn open_up_to(&mut self, index: u64) -> bool {
         if index < self.next {
             return false;
@@ -128,6 +134,7 @@ impl PeerStreams {
     }
 
     /// Whether enough streams ended to be worth a MAX_STREAMS frame.
+    //= rfc9000-4.6-6: MAX_STREAMS does not wait for STREAMS_BLOCKED
     pub(super) fn wants_update(&self) -> bool {
         self.next_limit() - self.announced >= (self.concurrent / 4).max(1)
     }

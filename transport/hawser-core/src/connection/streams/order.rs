@@ -13,6 +13,7 @@ const TURN: u64 = 64 << 10;
 /// there are of them for each of the others, one of the others has its turn.
 ///
 /// An entry whose stream has nothing left stays until a walk meets it and removes it, or the stream is over.
+//= rfc9000-2.3-1: the application can give streams priorities
 #[derive(Debug, Default)]
 pub(super) struct SendOrder {
     /// Highest priority first.

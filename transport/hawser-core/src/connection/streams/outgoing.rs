@@ -109,6 +109,7 @@ impl Streams {
     }
 
     /// Lost data of the streams of one priority. Breaks when the packet is full.
+    //= rfc9000-13.3-4: retransmissions go before new data
     #[inline(never)]
     fn write_lost(
         &mut self,
@@ -161,6 +162,7 @@ impl Streams {
     }
 
     /// Unsent data, of streams above a priority if there is one. Breaks when the packet is full.
+    //= rfc9000-4.1-1: neither the stream's nor the connection's limit is exceeded
     fn write_unsent(
         &mut self,
         w: &mut Writer<'_>,

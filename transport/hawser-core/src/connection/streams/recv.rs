@@ -134,6 +134,7 @@ impl RecvStream {
     }
 
     /// RESET_STREAM (then `reliable_size` is 0) or RESET_STREAM_AT.
+    //= rfc9000-4.4-1: after a reset of one direction the other keeps its flow control
     pub(super) fn on_reset(
         &mut self,
         code: u64,
@@ -179,6 +180,13 @@ impl RecvStream {
     }
 
     /// Checks that the stream may reach up to `end` (and end there, with `fin`), and counts it.
+    //= rfc9000-4.1-2: data beyond a limit: FLOW_CONTROL_ERROR
+    //= rfc9000-4.5-1: the final size counts for the connection's flow control
+    //= rfc9000-4.5-3: a final size that changes: FINAL_SIZE_ERROR
+    //= rfc9000-4.5-4 (not done): data beyond the final size of a stream that was closed: FINAL_SIZE_ERROR
+    //= rfc9000-19.9-1: final sizes of all streams count for MAX_DATA
+    //= rfc9000-19.9-2: more data than MAX_DATA: FLOW_CONTROL_ERROR
+    //= rfc9000-19.10-4: more data than MAX_STREAM_DATA: FLOW_CONTROL_ERROR
     #[inline]
     fn count(
         &mut self,
@@ -289,6 +297,7 @@ impl RecvStream {
     }
 
     /// The application does not want the rest. Returns whether STOP_SENDING must be sent; false if it already was.
+    //= rfc9000-3.5-1 (not done): a reader that stops reading sends STOP_SENDING
     pub(super) fn stop(&mut self, code: u64, shared: &mut Shared) -> bool {
         let final_size = self.final_size();
         let unread = match self.state {
@@ -324,6 +333,7 @@ impl RecvStream {
     }
 
     /// The code of the STOP_SENDING to be sent, if it still matters.
+    //= rfc9000-3.5-5: no STOP_SENDING for a stream that the peer has reset
     pub(super) fn stop_code(&self) -> Option<u64> {
         match self.state {
             State::Stopped { code, final_size: None } => Some(code),
@@ -343,6 +353,7 @@ impl RecvStream {
     }
 
     /// Whether the peer may still need a larger limit.
+    //= rfc9000-13.3-2: no MAX_STREAM_DATA once the final size is known
     #[inline]
     pub(super) fn wants_credit(&self) -> bool {
         self.state == State::Receiving

@@ -14,6 +14,7 @@ impl Streams {
     ///
     /// The new limits may be below what was opened and written. Data then waits for credit as usual; streams beyond the
     /// limit are *withheld*: they exist for the application, and no frame tells of them until the peer allows them.
+    //= rfc9001-4.6.2-3 (not done): rejected 0-RTT resets all streams
     pub(crate) fn rewind(&mut self) {
         self.credit = SendCredit::default();
         self.peer_limits = StreamLimits::default();

@@ -180,6 +180,7 @@ impl SendStream {
     // --- the application ---
 
     /// How much may be written when the connection has room for `space` bytes.
+    //= rfc9000-4.5-2: nothing is sent beyond the final size
     pub(super) fn writable(&mut self, space: u64) -> Result<usize, WriteError> {
         if let Some(stopped) = &mut self.stopped {
             stopped.seen = true;
@@ -257,6 +258,8 @@ impl SendStream {
         Ok(())
     }
 
+    //= rfc9000-3.3-2: no data after a reset
+    //= rfc9000-4.5-2: nothing is sent beyond the final size
     fn give_up(&mut self, code: u64, reliable_size: u64) {
         self.state = State::Resetting { code, reliable_size, frame: Delivery::Due };
         self.buffer.truncate(reliable_size);
@@ -280,6 +283,9 @@ impl SendStream {
     // --- the peer ---
 
     /// The peer asked to stop: the stream is reset with the peer's code (RFC 9000 section 3.5). Whether that is news.
+    //= rfc9000-3.5-2: STOP_SENDING is answered with a reset
+    //= rfc9000-3.5-3: a stopped stream whose data is lost is reset, not retransmitted
+    //= rfc9000-3.5-4: the reset carries the code of STOP_SENDING
     pub(super) fn on_stop_sending(&mut self, code: u64) -> bool {
         if self.stopped.is_some() {
             return false;
@@ -307,6 +313,8 @@ impl SendStream {
     }
 
     /// A limit from the peer; limits never fall. Whether it is news.
+    //= rfc9000-4.1-3: limits that do not rise are ignored
+    //= rfc9000-19.10-3: no more is sent on a stream than its largest MAX_STREAM_DATA
     pub(super) fn raise_credit(&mut self, credit: u64) -> bool {
         let raised = credit > self.credit;
         self.credit = self.credit.max(credit);
@@ -316,6 +324,9 @@ impl SendStream {
     // --- sending ---
 
     /// The first contiguous unsent bytes after skipping `skip` unsent ones, with `credit` left on the connection.
+    //= rfc9000-2.2-3: stream data stays within the peer's flow control limits
+    //= rfc9000-4.1-1: neither the stream's nor the connection's limit is exceeded
+    //= rfc9000-19.10-3: no more is sent on a stream than its largest MAX_STREAM_DATA
     #[inline]
     pub(super) fn unsent_at(&self, skip: u64, credit: u64) -> Option<Range<u64>> {
         if let Some(rest) = self.gaps.after(skip) {
@@ -362,6 +373,7 @@ impl SendStream {
     }
 
     /// Unsent bytes were sent. Returns how much of the connection's credit that took.
+    //= rfc9000-19.9-1: final sizes of all streams count for MAX_DATA
     #[inline]
     pub(super) fn mark_sent(&mut self, range: Range<u64>) -> u64 {
         if range.start >= self.sent_to {
@@ -417,6 +429,7 @@ impl SendStream {
 
     /// The reset to be sent: code, final size and reliable size. One that promises data waits until that was sent
     /// once: its final size must be within flow control.
+    //= rfc9000-13.3-1: a reset that is sent again says the same
     pub(super) fn reset_frame(&self) -> Option<(u64, u64, u64)> {
         match self.state {
             State::Resetting { code, reliable_size, frame: Delivery::Due }
@@ -435,6 +448,7 @@ impl SendStream {
     }
 
     /// The limit that holds a writer up, if the stream's flow control does.
+    //= rfc9000-3.3-2: no data after a reset
     pub(super) fn blocked_at(&self) -> Option<u64> {
         let blocked = self.state == State::Writing
             && self.blocked == WriteBlock::StreamCredit
@@ -511,6 +525,7 @@ impl SendStream {
     }
 
     /// Queues bytes again unless they arrived otherwise.
+    //= rfc9000-13.3-6: what was acknowledged is not retransmitted
     pub(super) fn requeue(&mut self, range: Range<u64>) {
         let mut rest = range;
         while let Some(part) = self.first_unacked(rest.clone()) {

@@ -124,6 +124,7 @@ impl SendBuffer {
 
     /// Copies the bytes from `offset` on into `out`. The caller asks only for bytes that are there.
     // For every packet: a call costs as much as all of it but the copying.
+    //= rfc9000-2.2-2: retransmitted bytes are those sent before
     #[inline(always)]
     pub(super) fn read(&mut self, offset: u64, out: &mut [u8]) {
         debug_assert!(offset >= self.start && offset + out.len() as u64 <= self.end);

@@ -21,6 +21,7 @@ fn read_all(pair: &mut Pair, id: StreamId) -> usize {
 }
 
 /// RFC 9000 section 9.3: an attacker copies a packet of the client and sends it from elsewhere.
+//= rfc9000-8-1, rfc9000-9-4, rfc9000-9.3-2, rfc9000-9.3.2-1, rfc9000-9.6.3-3, rfc9000-9.6.3-4
 #[test]
 fn an_address_that_does_not_answer_gets_three_times_what_came_from_it() {
     let mut pair = Pair::connected(Settings::default());
@@ -68,6 +69,7 @@ fn a_forged_move_costs_neither_window_nor_round_trip_time() {
 }
 
 /// draft-ietf-quic-multipath-21 section 8.2: the limit is one of each path.
+//= multipath-3.1-4, multipath-3.1-7, multipath-3.1-8, rfc9000-8.2.1-4
 #[test]
 fn a_new_path_to_nobody_gets_three_times_what_came_from_it() {
     let mut pair = Pair::connected(Settings::default());
@@ -88,6 +90,7 @@ fn a_new_path_to_nobody_gets_three_times_what_came_from_it() {
     assert_eq!((pair.client().paths().len(), pair.server().paths().len()), (1, 1), "it was given up");
 }
 
+//= rfc9000-8.2.1-6, rfc9000-8.2.2-6
 #[test]
 fn challenges_from_many_addresses_are_answered_within_the_limit() {
     let mut pair = Pair::connected(Settings::default());
@@ -128,6 +131,7 @@ fn two_paths_can_share_their_addresses() {
     assert_eq!(read_all(&mut pair, id), 150_000);
 }
 
+//= rfc9000-9-2, rfc9000-18.2-3
 #[test]
 fn who_may_not_migrate_is_told() {
     let mut pair = Pair::connected(Settings::default());
@@ -146,6 +150,7 @@ fn who_may_not_migrate_is_told() {
 }
 
 /// RFC 9000 section 9.5.
+//= rfc9000-9.5-3
 #[test]
 fn nobody_moves_towards_a_peer_without_connection_ids() {
     let mut pair = Pair::connected(Settings::default());
@@ -157,6 +162,7 @@ fn nobody_moves_towards_a_peer_without_connection_ids() {
 }
 
 /// draft-ietf-quic-multipath-21 section 4.7.
+//= rfc9000-9.5-1
 #[test]
 fn a_migration_without_spare_connection_ids_asks_for_more() {
     let mut pair = Pair::connected(Settings::default());

@@ -21,6 +21,7 @@ fn receive_pings(pair: &mut Pair, id: PathId) {
     }
 }
 
+//= rfc9221-5-1
 #[test]
 fn a_packet_is_filled_with_the_most_urgent_first() {
     let mut pair = at_rest(0);
@@ -53,6 +54,7 @@ fn a_batch_is_full_datagrams_and_a_rest() {
 }
 
 /// Neither window nor pacer is exceeded by the batch that uses them up.
+//= rfc9002-7-2
 #[test]
 fn a_batch_keeps_within_the_window() {
     let mut pair = at_rest(0);
@@ -71,6 +73,7 @@ fn a_batch_keeps_within_the_window() {
 
 /// RFC 9002 section 6.2.4. Where another path takes the data, a PING asks whether this one is there; a silent one gets
 /// nothing that would have to be sent again. It asks with IMMEDIATE_ACK where the peer takes that.
+//= rfc9002-6.2.4-2, rfc9002-6.2.4-5
 #[test]
 fn a_probe_carries_data_only_where_no_other_path_does() {
     let mut pair = at_rest(1);
@@ -132,6 +135,7 @@ fn coalesced(mut datagram: &[u8]) -> Vec<(Option<u8>, usize)> {
 
 /// RFC 9000 section 14.1: datagrams with Initial packets have 1200 bytes, a server's too if they elicit acknowledgements.
 /// Handshake packets fill them up.
+//= rfc9000-12.2-1, rfc9000-12.2-2, rfc9000-12.2-3, rfc9000-12.2-5, rfc9001-4-2
 #[test]
 fn initial_and_handshake_packets_share_datagrams() {
     const INITIAL: Option<u8> = Some(0);
@@ -156,6 +160,7 @@ fn initial_and_handshake_packets_share_datagrams() {
 }
 
 /// RFC 9000 section 17.4.
+//= rfc9000-17.4-1, rfc9000-17.4-5
 #[test]
 fn the_spin_bit_is_random() {
     let mut pair = at_rest(0);
@@ -169,6 +174,7 @@ fn the_spin_bit_is_random() {
 }
 
 /// RFC 9000 section 10.3: 22 bytes more than our connection ids have, or a stateless reset would not pass for one.
+//= rfc9000-10.3-3
 #[test]
 fn no_packet_is_too_short_to_be_answered_by_a_reset() {
     let mut pair = at_rest(0);

@@ -17,6 +17,7 @@ fn answers_on_path_zero(sent: &Sent) -> bool {
 
 /// draft-ietf-quic-multipath-21 section 3.4: an end that abandoned a path may not send there any more, so that the peer who did
 /// not hear of it gets no answer on it.
+//= multipath-3.4-3
 #[test]
 fn abandonment_is_repeated_while_the_peer_goes_on_sending() {
     let mut pair = Pair::connected(Settings::default());
@@ -150,6 +151,7 @@ fn only_the_first_challenge(sent: &Sent) -> bool {
 
 /// draft-ietf-quic-multipath-21 section 3.1: a path that cannot be validated is closed, by a frame on another path. Where none
 /// answers, that would not arrive, and the path is as good as any other: it is tried for as long as the connection lasts.
+//= multipath-3.1-8
 #[test]
 fn a_path_that_cannot_be_validated_is_kept_while_no_other_answers() {
     let mut pair = Pair::connected(Settings::default());

@@ -38,6 +38,7 @@ fn the_test_may_end_inside_a_batch() {
 }
 
 /// A router clears the field: the peer reports no marks.
+//= rfc9000-13.4.2.2-1
 #[test]
 fn a_path_that_clears_marks_gets_no_more_of_them() {
     let mut pair = pair();
@@ -56,6 +57,7 @@ fn congested(sent: &Sent) -> Option<Ecn> {
     if late && sent.payload.len() > 1_000 { sent.ecn.map(|_| Ecn::Ce) } else { sent.ecn }
 }
 
+//= rfc9000-13.2.1-8, rfc9000-13.4.1-1
 #[test]
 fn congestion_marks_reduce_the_window() {
     let mut pair = pair();

@@ -31,6 +31,8 @@ fn by_application() -> ConnectionError {
     ConnectionError::PeerApplication { code: 42, reason: Bytes::from_static(b"bye") }
 }
 
+//= multipath-2.6-1, rfc9000-10.2-1, rfc9000-10.2-2, rfc9000-10.2-3, rfc9000-10.2.2-1, rfc9000-10.2.2-2,
+//= rfc9000-10.2.3-1
 #[test]
 fn a_close_delivers_its_reason_and_is_answered_once() {
     for side in [Side::Client, Side::Server] {
@@ -81,6 +83,7 @@ fn a_close_is_lost_only_if_all_paths_lose_it() {
 }
 
 /// RFC 9000 section 10.2.3: anyone who sees Initial packets can read them. The peer has the keys of some level at least.
+//= rfc9000-10.2.3-5, rfc9000-10.2.3-6
 #[test]
 fn an_applications_close_in_the_handshake_says_neither_code_nor_reason() {
     let hushed = ConnectionError::PeerTransport(TransportError::new(Code::APPLICATION_ERROR, ""));
@@ -114,6 +117,7 @@ fn long_packets(datagram: &[u8]) -> (Vec<PacketType>, &[u8]) {
     (types, &datagram[..length])
 }
 
+//= rfc9000-10.2.1-1, rfc9000-11.1-2
 #[test]
 fn a_lost_close_is_repeated_ever_more_rarely_to_who_goes_on_sending() {
     let mut pair = Pair::connected(Settings::default());
@@ -164,6 +168,7 @@ fn data_that_comes_with_the_close_is_told_first() {
     assert_eq!(pair.client().read_chunk(id, 100), Ok(Some(Bytes::from_static(b"last words"))));
 }
 
+//= rfc9000-10.3.1-1, rfc9000-10.3.1-4
 #[test]
 fn a_server_that_lost_its_state_resets() {
     let mut pair = Pair::connected(Settings::default());

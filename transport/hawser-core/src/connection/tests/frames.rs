@@ -138,6 +138,7 @@ fn a_frame_expires_though_nothing_is_sent_and_the_reader_hears_of_it() {
     assert_eq!(pieces(&mut pair, id), [(false, 0..4_000)]);
 }
 
+//= multipath-3.4.3-2
 #[test]
 fn what_a_path_was_given_goes_elsewhere_when_the_path_goes() {
     let given = PathId(1);

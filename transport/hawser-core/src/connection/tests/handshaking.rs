@@ -26,6 +26,8 @@ fn is_retry(sent: &Sent) -> bool {
 }
 
 /// RFC 9000 section 14.1.
+//= rfc9000-6-1, rfc9000-8.1-3, rfc9000-8.1-5, rfc9000-14.1-1, rfc9000-14.1-2, rfc9001-9.3-1,
+//= rfc9002-6.2.2.1-3
 #[test]
 fn datagrams_with_initial_packets_have_1200_bytes() {
     let mut seen = 0;
@@ -120,6 +122,7 @@ fn balances(pair: &Pair) -> Vec<(usize, usize)> {
 }
 
 /// RFC 9000 section 8.1.
+//= rfc9000-8.1-1, rfc9000-14.1-4, rfc9002-6.2.2.1-1
 #[test]
 fn a_client_that_never_answers_gets_three_times_what_it_sent() {
     let mut pair = Pair::new(sizes(300, 20_000));
@@ -131,6 +134,7 @@ fn a_client_that_never_answers_gets_three_times_what_it_sent() {
     assert!(sent <= 3 * first && sent >= 2 * first, "{sent} bytes for {first}");
 }
 
+//= rfc9000-8.1-4, rfc9002-6.2.2.1-2
 #[test]
 fn a_long_flight_continues_as_the_client_answers() {
     let mut pair = Pair::new(sizes(300, 20_000));
@@ -139,6 +143,7 @@ fn a_long_flight_continues_as_the_client_answers() {
 }
 
 /// Packets that wait for their keys were counted when they came.
+//= rfc9000-8.1-2, rfc9000-12.2-6, rfc9001-4.1.4-1
 #[test]
 fn packets_that_wait_for_keys_allow_nothing_more() {
     let mut pair = Pair::new(sizes(300, 20_000));
@@ -169,6 +174,7 @@ fn packets_that_wait_for_keys_allow_nothing_more() {
     assert!(sent > 0 && sent <= 3 * datagram.len(), "{sent} bytes for {}", datagram.len());
 }
 
+//= rfc9000-7.2-3, rfc9000-7.2-6, rfc9000-14-4, rfc9000-14.1-3
 #[test]
 fn initials_that_break_the_rules_do_not_reach_a_connection_either() {
     let mut pair = Pair::new(sizes(2_300, 1_000));
@@ -191,6 +197,7 @@ fn initials_that_break_the_rules_do_not_reach_a_connection_either() {
 }
 
 /// RFC 9000 section 17.2.2.
+//= rfc9000-17.2.2-1
 #[test]
 fn a_client_drops_initial_packets_with_a_token() {
     let mut pair = Pair::new(Settings::default());
@@ -206,6 +213,8 @@ fn a_client_drops_initial_packets_with_a_token() {
     assert_eq!(pair.client.closed(), None);
 }
 
+//= rfc9000-7.2-4, rfc9000-8.1.2-1, rfc9000-8.1.3-8, rfc9000-17.2.5.1-3, rfc9000-17.2.5.1-4,
+//= rfc9000-17.2.5.2-1, rfc9000-17.2.5.2-2, rfc9000-17.2.5.3-1, rfc9001-4.1.2-1
 #[test]
 fn a_retry_is_followed_once() {
     let mut pair = Pair::new(Settings { always_retry: true, ..Settings::default() });
@@ -221,6 +230,7 @@ fn a_retry_is_followed_once() {
     assert!(pair.server.events.contains(&Event::HandshakeConfirmed));
 }
 
+//= rfc9000-6.2-1, rfc9000-6.2-2, rfc9000-6.2-3
 #[test]
 fn only_a_fitting_version_negotiation_is_believed() {
     let negotiation = |pair: &mut Pair, source: ConnectionId, versions: &[u32]| {
@@ -249,6 +259,7 @@ fn only_a_fitting_version_negotiation_is_believed() {
 }
 
 /// RFC 9287.
+//= rfc9000-17.2-1, rfc9000-17.3.1-1
 #[test]
 fn the_fixed_bit_varies_only_for_peers_that_allow_it() {
     for allowed in [true, false] {

@@ -34,6 +34,7 @@ fn read_all(pair: &mut Pair, id: StreamId) -> usize {
 }
 
 /// Both updates were heard on path 0 only, and then this dies: what comes on path 1 opens all the same.
+//= rfc9001-6.1-3, rfc9001-6.1-4
 #[test]
 fn two_updates_while_a_path_is_idle() {
     let mut pair = Pair::connected(Settings::default());
@@ -51,6 +52,7 @@ fn two_updates_while_a_path_is_idle() {
 
 /// A peer that keeps the rule of RFC 9001 only, and waits for an acknowledgement on any path. The server has nothing
 /// to send that would be acknowledged; its previous keys must go by what it *receives* (RFC 9001 section 6.5).
+//= rfc9001-6.5-2, rfc9001-6.5-3
 #[test]
 fn a_peer_that_updates_twice_without_using_a_path() {
     let mut pair = Pair::connected(Settings::default());
@@ -69,6 +71,7 @@ fn a_peer_that_updates_twice_without_using_a_path() {
 }
 
 /// Even one that does not wait at all: packets are lost until the previous keys are gone, the connection is not.
+//= rfc9001-5.5-1
 #[test]
 fn a_peer_that_updates_twice_at_once() {
     let mut pair = Pair::connected(Settings::default());
@@ -86,6 +89,7 @@ fn a_peer_that_updates_twice_at_once() {
     assert_eq!(read_all(&mut pair, id), 5_000, "client {:?}", pair.client.closed());
 }
 
+//= multipath-2.5-1, rfc9001-6.1-2, rfc9001-6.5-1
 #[test]
 fn an_update_is_told_on_every_path_and_the_next_one_waits_for_all_of_them() {
     let mut pair = Pair::connected(Settings::default());
@@ -114,6 +118,7 @@ fn an_update_is_told_on_every_path_and_the_next_one_waits_for_all_of_them() {
 }
 
 /// An end that answers an update can begin the next one: its own packets of the phase are acknowledged on every path too.
+//= rfc9001-6.2-1, rfc9001-6.2-2, rfc9001-6.3-3
 #[test]
 fn both_ends_take_turns() {
     let mut pair = Pair::connected(Settings::default());
@@ -130,6 +135,7 @@ fn both_ends_take_turns() {
 }
 
 /// Keys are updated as often as the application wants, but no earlier than the last update is known to have arrived.
+//= rfc9001-5.3-3, rfc9001-6.6-1, rfc9001-6.6-3
 #[test]
 fn keys_are_updated_after_a_number_of_packets() {
     let settings = Settings {

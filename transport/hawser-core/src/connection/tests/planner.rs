@@ -27,6 +27,7 @@ fn make_acknowledgement_due(pair: &mut Pair, id: PathId) {
     }
 }
 
+//= rfc9000-8.2.2-2
 #[test]
 fn the_most_urgent_comes_first() {
     let mut pair = at_rest(1);
@@ -56,6 +57,7 @@ fn the_most_urgent_comes_first() {
     assert_eq!(plan(&mut pair, Side::Client), None, "said once on each path");
 }
 
+//= rfc9000-13.2-1, rfc9000-13.2.1-5
 #[test]
 fn acknowledgements_and_control_frames_ride_with_data_of_their_path() {
     let mut pair = at_rest(0);
@@ -88,6 +90,7 @@ fn an_assignment_waits_while_something_else_is_sent() {
 }
 
 /// RFC 9002 section 7: acknowledgements are not in flight, and probes leave whatever the window says.
+//= rfc9002-7.5-1, rfc9002-7.7-4
 #[test]
 fn a_full_window_holds_back_neither_acknowledgements_nor_probes() {
     let mut pair = at_rest(0);

@@ -28,6 +28,7 @@ fn tuples(pair: &mut Pair) -> [FourTuple; 2] {
 }
 
 /// Section 9.6.1: after the handshake is confirmed, with the connection id that came along, the number 1.
+//= rfc9000-9.6.1-1, rfc9000-9.6.1-2, rfc9000-9.6.2-2, rfc9000-18.2-5
 #[test]
 fn a_client_goes_to_the_preferred_address_once_the_handshake_is_confirmed() {
     let mut pair = Pair::connected(settings());
@@ -53,6 +54,7 @@ fn a_client_goes_to_the_preferred_address_once_the_handshake_is_confirmed() {
 }
 
 /// Sections 9.6.1 and 21.5.3: the address of the handshake goes on, and nothing but probes goes to the other one.
+//= rfc9000-9.6.1-3, rfc9000-9.6.2-1, rfc9000-21.5.3-1
 #[test]
 fn a_preferred_address_that_does_not_answer_gets_nothing_but_probes() {
     let mut pair = Pair::new(settings());

@@ -83,6 +83,7 @@ fn probes_retransmit_what_was_not_retransmitted_yet() {
 }
 
 /// More than the window lets out: about half of the probes carry what never left.
+//= rfc9002-6.2.4-4
 #[test]
 fn probes_carry_new_data_although_the_window_is_full() {
     let mut pair = at_rest(0);
@@ -102,6 +103,7 @@ fn probes_carry_new_data_although_the_window_is_full() {
     }
 }
 
+//= rfc9000-13.3-3
 #[test]
 fn every_control_frame_is_retransmitted_by_probes() {
     let mut pair = at_rest(2);

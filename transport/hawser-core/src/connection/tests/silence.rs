@@ -22,6 +22,7 @@ fn state_at_server(pair: &mut Pair, id: PathId) -> Option<PathState> {
 }
 
 /// A silent path is abandoned for another one only.
+//= rfc9002-6.2.4-1
 #[test]
 fn the_last_path_is_probed_however_long_it_is_silent() {
     let quick = || TransportConfig { suspect_path_timeout: Duration::from_secs(1), ..transport() };

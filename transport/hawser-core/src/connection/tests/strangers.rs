@@ -15,6 +15,7 @@ use crate::crypto::null::{NullClient, NullHandshake};
 use crate::{ClientConfig, Datagram, Endpoint, EndpointConfig, Event, FourTuple, Routed};
 
 /// RFC 9000 section 8.2.2: a datagram allows three times its size, however many challenges it brings.
+//= rfc9000-8.2.2-5, rfc9000-8.2.2-6
 #[test]
 fn challenges_of_one_datagram_share_its_allowance() {
     for count in 1..=8 {
@@ -97,6 +98,7 @@ fn provoke_tokens(pair: &mut Pair, victim: SocketAddr) -> Vec<Vec<u8>> {
 }
 
 /// RFC 9000 sections 8.1.3 and 8.1.4: a token says that its holder can receive at an address. Nobody else may get it.
+//= rfc9000-8.1.4-5
 #[test]
 fn tokens_are_for_addresses_that_answered() {
     let handshake = NullHandshake { server_flight: 12_000, ..NullHandshake::default() };
@@ -122,6 +124,7 @@ fn tokens_are_for_addresses_that_answered() {
 }
 
 /// RFC 9000 section 9: a client discards what comes from an address that is not the server's.
+//= rfc9000-9-5
 #[test]
 fn a_client_takes_the_handshake_from_its_server_alone() {
     let mut pair = Pair::new(Settings::default());
@@ -142,6 +145,7 @@ fn a_client_takes_the_handshake_from_its_server_alone() {
 }
 
 /// Anyone who saw an old packet can send it again. That says nothing about the path.
+//= rfc9000-12.3-4, rfc9000-12.3-5
 #[test]
 fn a_replayed_packet_is_not_heard() {
     let mut pair = Pair::connected(Settings::default());

@@ -65,6 +65,7 @@ fn messages_that_quic_does_without_are_unexpected_in_handshake_packets() {
     }
 }
 
+//= rfc9001-6-2
 #[test]
 fn messages_that_quic_does_without_are_unexpected_in_1_rtt_packets() {
     let (client, server) = tls();
@@ -106,6 +107,7 @@ fn greet(pair: &mut Pair, hello: &[u8]) {
 }
 
 /// RFC 9001 section 8.2. The second number is that of the drafts, which rustls takes as well.
+//= rfc9001-8.2-1
 #[test]
 fn a_client_hello_without_transport_parameters_misses_an_extension() {
     let (client, server) = tls();

@@ -85,6 +85,9 @@ fn message(feature: u64, path_id: Option<u32>) -> PolicyMessage<'static> {
     PolicyMessage { feature, delivery, path_id, sequence_number: 0, payload: b"x" }
 }
 
+//= multipath-4-3, multipath-4.6-3, multipath-4.7-1, multipath-4.7-2, rfc9000-4.1-2, rfc9000-4.6-3,
+//= rfc9000-5.1.1-5, rfc9000-5.2-1, rfc9000-7.5-2, rfc9000-10.3-1, rfc9000-11-1, rfc9000-11-2, rfc9000-11.1-1,
+//= rfc9000-12.4-4, rfc9000-12.4-5, rfc9000-19.16-1, rfc9221-3-4
 #[test]
 fn frames_that_nobody_may_send() {
     use codepoints::frame;
@@ -249,6 +252,7 @@ fn messages_between_policies() {
     assert_eq!(heard, [PathId::ZERO, PathId(2)], "not about a path that is gone; one may open yet");
 }
 
+//= rfc9000-19.7-4, rfc9000-19.20-2
 #[test]
 fn frames_that_a_client_may_not_send() {
     for payload in [encode(&[Frame::HandshakeDone]), encode(&[Frame::NewToken(&[1, 2, 3])])] {
@@ -256,6 +260,7 @@ fn frames_that_a_client_may_not_send() {
     }
 }
 
+//= multipath-2-1, rfc9000-19.21-1, rfc9221-3-3
 #[test]
 fn frames_that_were_not_negotiated() {
     let frames = [
@@ -277,6 +282,7 @@ fn frames_that_were_not_negotiated() {
     }
 }
 
+//= multipath-4-2, rfc9000-12.4-3, rfc9000-17.2.4-1
 #[test]
 fn frames_that_belong_elsewhere() {
     let mut pair = Pair::new(strict());
@@ -309,6 +315,7 @@ fn answer_to_handshake_packet(payload: &[u8], oddities: &Oddities) -> (Code, Opt
 }
 
 /// RFC 9000 sections 17.2 and 17.3.1.
+//= rfc9000-17.2-9, rfc9000-17.3.1-3
 #[test]
 fn reserved_header_bits_close_the_connection() {
     let ping = encode(&[Frame::Ping]);
@@ -333,6 +340,7 @@ fn reserved_header_bits_close_the_connection() {
 }
 
 /// RFC 9000 section 21.4.
+//= multipath-2.3-2, rfc9000-13.1-2
 #[test]
 fn whoever_acknowledges_what_was_never_sent_is_found_out() {
     let mut pair = Pair::connected(Settings::default());
@@ -346,6 +354,7 @@ fn whoever_acknowledges_what_was_never_sent_is_found_out() {
 }
 
 /// RFC 9001 section 4.1.3.
+//= rfc9001-4.1.3-3
 #[test]
 fn handshake_data_left_over_at_a_change_of_keys() {
     let mut pair = Pair::new(Settings::default());
@@ -357,6 +366,7 @@ fn handshake_data_left_over_at_a_change_of_keys() {
 }
 
 /// draft-ietf-quic-multipath-21 section 3.4: a path id can be given up before it was used.
+//= multipath-3.4-7
 #[test]
 fn a_path_that_was_never_opened_can_be_given_up() {
     let mut pair = Pair::connected(strict());

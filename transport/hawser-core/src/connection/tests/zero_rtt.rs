@@ -175,6 +175,7 @@ fn is_zero_rtt(sent: &Sent) -> bool {
     sent.payload.first().is_some_and(|first| first & 0xf0 == 0xd0)
 }
 
+//= rfc9000-13.2.6-3
 #[test]
 fn a_request_is_answered_in_one_round_trip() {
     let world = world();
@@ -198,6 +199,7 @@ fn a_request_is_answered_in_one_round_trip() {
     assert_eq!((pair.client.closed(), pair.server.closed()), (None, None));
 }
 
+//= multipath-2.1-6
 #[test]
 fn paths_are_opened_after_the_handshake_only() {
     let world = world();
@@ -210,6 +212,7 @@ fn paths_are_opened_after_the_handshake_only() {
     assert_eq!(pair.open(1), PathId(1));
 }
 
+//= rfc9001-4.6.2-1
 #[test]
 fn what_is_rejected_arrives_once_and_whole() {
     let world = world();
@@ -238,6 +241,7 @@ fn what_is_rejected_arrives_once_and_whole() {
 }
 
 /// RFC 9000 section 7.4.1: the server has fewer streams and less credit than it had; what is beyond waits.
+//= rfc9000-7.4.1-5, rfc9000-7.4.1-6, rfc9000-7.4.1-8
 #[test]
 fn smaller_limits_reject_and_hold() {
     let world = world();
@@ -279,6 +283,7 @@ fn larger_limits_do_not_reject() {
 }
 
 /// What a client sent before it heard anything, once more: to a server that takes no 0-RTT, and to the one that took it.
+//= rfc9001-9.2-1
 #[test]
 fn a_replay_reaches_no_application() {
     let world = world();
@@ -323,6 +328,7 @@ fn lost_packets_are_retransmitted() {
 }
 
 /// RFC 9000 section 17.2.5.3: the token comes back with the same ClientHello, and 0-RTT may follow.
+//= rfc9000-17.2.3-1
 #[test]
 fn a_retry_costs_a_round_trip_and_no_data() {
     let world = world();
@@ -380,6 +386,7 @@ fn server_error(pair: &Pair) -> Option<Code> {
     }
 }
 
+//= rfc9001-8.3-2
 #[test]
 fn frames_that_have_no_place_in_0_rtt_are_a_violation() {
     let crypto = hawser_wire::frame::Crypto { offset: 0, data: b"hello" };
@@ -416,6 +423,7 @@ fn a_0_rtt_packet_after_a_1_rtt_packet_is_a_violation() {
 }
 
 /// RFC 9001 section 4.9.3: packets that were overtaken are taken for three probe timeouts, and then no more.
+//= rfc9001-4.9.3-2
 #[test]
 fn the_servers_keys_go_after_a_while() {
     let world = world();
@@ -447,6 +455,7 @@ fn client_error(pair: &Pair) -> Option<Code> {
 
 /// RFC 9000 section 7.4.1: a server that takes 0-RTT and has smaller limits than it had broke its promise, whichever it is. One
 /// that has larger ones did not.
+//= rfc9000-7.4.1-5, rfc9221-3-7
 #[test]
 fn a_server_that_takes_0_rtt_and_reduced_a_limit_is_a_violation() {
     let smaller: [fn(&mut TransportConfig); 5] = [
@@ -480,6 +489,7 @@ fn a_server_that_takes_0_rtt_and_reduced_a_limit_is_a_violation() {
 }
 
 /// RFC 9001 section 5.6: a client that has 1-RTT keys sends no more 0-RTT packets, neither new data nor what was lost of them.
+//= rfc9000-17.2.3-3, rfc9001-5.6-6
 #[test]
 fn with_1_rtt_keys_a_client_sends_no_more_0_rtt_packets() {
     let world = world();
@@ -547,6 +557,7 @@ fn the_0_rtt_packets_that_wait_for_the_client_hello_are_few() {
 
 /// RFC 9000 section 8.1: three times what came from an address that proved nothing, 0-RTT packets included, and each once, also
 /// where they waited for the ClientHello.
+//= rfc9000-8-1
 #[test]
 fn the_anti_amplification_limit_counts_0_rtt_packets_once() {
     for waits in [false, true] {

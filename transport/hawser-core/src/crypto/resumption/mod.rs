@@ -73,6 +73,7 @@ const MAX_MESSAGE: usize = 0xffff;
 const NEW_SESSION_TICKET: u8 = 4;
 
 /// The text by which a [`SessionStore`] knows a server. Tickets and tokens are for one version (RFC 9369 section 5).
+//= rfc9000-8.1.3-7: a token goes to its server only
 pub(crate) fn server_key(version: Version, server: ServerId<'_>, protocols: &[Vec<u8>]) -> String {
     let protocols = protocols.iter().map(|protocol| protocol.escape_ascii().to_string());
     let server = [format!("{}:{}", server.name.to_ascii_lowercase(), server.port), format!("v{version}")];
@@ -98,6 +99,7 @@ impl StoredSessions {
     }
 
     /// Begins a connection with a ticket from the store, if there is one that can be used.
+    //= rfc9001-4.5-1: tickets are not used twice
     pub(super) fn connect(
         &self,
         config: &Arc<ClientConfig>,

@@ -102,6 +102,7 @@ fn connect_to(id: ServerId<'_>, client: &RustlsClient, server: &Server) -> (bool
     (offered, pair.client.session.early_data_accepted() == Some(true))
 }
 
+//= rfc9001-9.2-1
 #[test]
 fn a_ticket_outlives_the_client_and_is_used_once() {
     let (store, server) = (Arc::new(Memory::default()), server());
@@ -115,6 +116,7 @@ fn a_ticket_outlives_the_client_and_is_used_once() {
     assert_eq!(connect(&client(&store, &trusted, "one"), &server), (true, false));
 }
 
+//= rfc9000-8.1.3-7
 #[test]
 fn a_ticket_is_for_one_name_port_protocol_and_trust() {
     let (store, server, other) = (Arc::new(Memory::default()), server(), self::server());

@@ -19,6 +19,7 @@ fn matches_the_vectors_of_the_standards() {
     }
 }
 
+//= rfc9000-17.2.5.2-3
 #[test]
 fn any_change_is_found() {
     let original = ConnectionId::new(&[7; 8]).unwrap();

@@ -60,6 +60,7 @@ fn check_initial(
 }
 
 /// RFC 9001 and RFC 9369, appendix A.2; the keys of A.1 are implied.
+//= rfc9001-5.2-2
 #[test]
 fn client_initial_vector() {
     let mut payload = vector(include_str!("../vectors/client_initial_frame.hex"));
@@ -73,6 +74,7 @@ fn client_initial_vector() {
 }
 
 /// RFC 9001 and RFC 9369, appendix A.3.
+//= rfc9001-5.2-2
 #[test]
 fn server_initial_vector() {
     let payload = vector(include_str!("../vectors/server_initial_frames.hex"));
@@ -182,6 +184,7 @@ fn pair(name: &str, client_protocols: &[&[u8]], server_protocols: &[&[u8]]) -> P
     )
 }
 
+//= rfc9000-7-1, rfc9001-8.1-4
 #[test]
 fn handshake_yields_matching_keys_and_parameters() {
     let mut pair = pair("server.test", &[b"other", b"hawser"], &[b"hawser"]);
@@ -254,6 +257,7 @@ fn check_header_keys(pair: &Pair) {
     }
 }
 
+//= rfc9000-7-2, rfc9001-4.8-1, rfc9001-8.1-1, rfc9001-8.1-2, rfc9001-8.1-5
 #[test]
 fn failures_are_tls_alerts() {
     let error = pair("server.test", &[b"one"], &[b"two"]).handshake().unwrap_err();
@@ -265,6 +269,7 @@ fn failures_are_tls_alerts() {
     assert_eq!(error.code, Code::crypto(50), "decode_error: {error}");
 }
 
+//= rfc9001-4.1.3-1, rfc9001-4.1.3-2
 #[test]
 fn handshake_bytes_of_a_past_level_are_a_violation() {
     let mut pair = pair("server.test", &[b"one"], &[b"one"]);
@@ -278,6 +283,7 @@ fn handshake_bytes_of_a_past_level_are_a_violation() {
 }
 
 /// RFC 9001 section 4.4. Other messages in the wrong place are alerts of TLS (RFC 8446 section 6.2).
+//= rfc9001-4.4-3
 #[test]
 fn a_certificate_request_after_the_handshake_is_a_violation() {
     let mut pair = pair("server.test", &[b"one"], &[b"one"]);
@@ -292,6 +298,7 @@ fn a_certificate_request_after_the_handshake_is_a_violation() {
 }
 
 /// RFC 9001 sections 6 and 8.3: QUIC updates keys and ends 0-RTT by itself.
+//= rfc9001-6-2
 #[test]
 fn key_updates_and_the_end_of_early_data_are_unexpected() {
     for message in [&[24, 0, 0, 1, 0][..], &[24, 0, 0, 1, 1], &[5, 0, 0, 0]] {
@@ -322,6 +329,7 @@ fn key_updates_and_the_end_of_early_data_are_unexpected() {
 }
 
 /// RFC 9001 section 8.2. What a server makes of a ClientHello like that, `connection/tests/tls_alerts.rs` shows.
+//= rfc9001-8.2-1
 #[test]
 fn a_server_without_transport_parameters_misses_an_extension() {
     let mut pair = pair("server.test", &[], &[]);

@@ -39,6 +39,7 @@ fn token() -> impl Strategy<Value = Token> {
 }
 
 proptest! {
+    //= rfc9000-8.1.4-2, rfc9000-19.7-1
     #[test]
     fn a_sealed_token_opens_to_itself_and_only_unchanged(
         token in token(), seed: [u8; 32], byte: prop::sample::Index, bit in 0..8_u32,
@@ -53,12 +54,14 @@ proptest! {
         prop_assert!(key.open(&sealed).is_none());
     }
 
+    //= rfc9000-8.1.4-1
     #[test]
     fn arbitrary_bytes_are_no_token(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(TokenKey::new(&[3; 32]).open(&bytes).is_none());
     }
 }
 
+//= rfc9000-8.1.3-4, rfc9000-8.1.3-5, rfc9001-9.2-2
 #[test]
 fn equal_contents_give_unlinkable_tokens() {
     let mut random = ChaCha20Rng::from_seed([1; 32]);

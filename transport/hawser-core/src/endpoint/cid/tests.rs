@@ -4,6 +4,7 @@ use super::{CidIssuer, CidScheme, ResetKey};
 use crate::EndpointConfig;
 use crate::quic_lb::{QuicLbCodec, QuicLbServer};
 
+//= multipath-2.1-3, rfc9000-5.1-1, rfc9000-5.1-2, rfc9000-10.3.2-2
 #[test]
 fn ids_are_new_of_the_length_asked_and_the_same_for_the_same_seed() {
     let issuer = |seed| CidIssuer::new(CidScheme::random(12), ResetKey::new(&[1; 32]), [seed; 32]);
@@ -17,6 +18,7 @@ fn ids_are_new_of_the_length_asked_and_the_same_for_the_same_seed() {
     }
 }
 
+//= rfc9000-10.3.2-1, rfc9000-10.3.2-5
 #[test]
 fn tokens_depend_on_key_and_id_only() {
     let (id, token) = CidIssuer::new(CidScheme::random(8), ResetKey::new(&[1; 32]), [3; 32]).issue();

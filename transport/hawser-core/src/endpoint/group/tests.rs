@@ -37,6 +37,7 @@ fn remote() -> SocketAddr {
     "192.0.2.1:4000".parse().unwrap()
 }
 
+//= rfc9000-5.1-1
 #[test]
 fn ids_of_every_length_name_their_member_and_only_to_the_group() {
     let [group, other] =
@@ -64,6 +65,7 @@ fn the_last_byte_of_a_members_ids_is_spread_evenly() {
     assert!(seen.iter().all(|count| (50..150).contains(count)), "{seen:?}");
 }
 
+//= rfc9000-5.2.3-2, rfc9000-21.11-1
 #[test]
 fn a_datagram_is_handed_to_the_member_that_its_id_names_once() {
     let mut members = members(4);
@@ -79,6 +81,7 @@ fn a_datagram_is_handed_to_the_member_that_its_id_names_once() {
     assert_eq!(members[0].owner_elsewhere(remote(), &[0x41, 1, 2], false), None, "too short for an id");
 }
 
+//= rfc9000-21.11-2
 #[test]
 fn a_reset_finds_the_member_whose_connection_it_ends() {
     let mut members = members(3);

@@ -23,6 +23,7 @@ fn cids() -> InitialCids {
 }
 
 /// RFC 9000 sections 10.3 and 10.3.3.
+//= rfc9000-10.3-2, rfc9000-10.3-4, rfc9000-10.3-5
 #[test]
 fn resets_are_shorter_than_their_cause_and_pass_for_packets() {
     let (token, mut random) = (StatelessResetToken([9; 16]), random());
@@ -43,6 +44,7 @@ fn resets_are_shorter_than_their_cause_and_pass_for_packets() {
     assert_ne!(two[0].as_ref().unwrap()[..20], two[1].as_ref().unwrap()[..20]);
 }
 
+//= rfc9000-17.2-7
 #[test]
 fn version_negotiation_echoes_the_longest_ids_and_never_the_clients_version() {
     let (destination, source) = ([3; 255], [4; 255]);

@@ -4,6 +4,7 @@ use super::super::{AcceptErrorReason, ConnectError, EndpointEvent};
 use super::*;
 use crate::ClientConfig;
 
+//= rfc9000-5.1.1-2
 #[test]
 fn an_accepted_connection_is_found_by_its_ids_until_it_is_drained() {
     let mut endpoint = server();
@@ -52,6 +53,7 @@ fn connections_of_a_client_are_found_and_their_addresses_checked() {
     assert!(endpoint.routes.is_empty());
 }
 
+//= rfc9000-5.2.2-4
 #[test]
 fn a_full_or_closing_server_refuses() {
     let mut endpoint = server_with(|config| config.max_connections = 1);

@@ -7,6 +7,7 @@ use super::super::incoming::{MAX_FIRST_BYTES, MAX_INCOMING};
 use super::super::{ANSWERS, MIN_CID_LENGTH};
 use super::*;
 
+//= rfc9000-5.2.2-5, rfc9000-7.2-1, rfc9000-14.1-3
 #[test]
 fn initials_that_break_the_rules_are_dropped() {
     let mut endpoint = server();
@@ -31,6 +32,8 @@ fn initials_that_break_the_rules_are_dropped() {
 }
 
 /// RFC 9000 sections 5.2.2 and 6.1.
+//= rfc9000-5.2.2-1, rfc9000-5.2.2-2, rfc9000-5.2.2-3, rfc9000-6.1-1, rfc9000-17.2-4, rfc9000-17.2.1-4,
+//= rfc9000-17.2.1-5, rfc9000-17.2.1-6, rfc9000-17.2.1-7
 #[test]
 fn unknown_versions_are_told_the_known_ones() {
     let mut endpoint = server();
@@ -152,6 +155,7 @@ fn answers_to_floods_are_rate_limited() {
 
 proptest! {
     /// Random bytes, and packets with bytes changed, leave no state; no answer is longer than the question.
+    //= rfc9000-5.2.2-6
     #[test]
     fn garbage_leaves_no_trace(
         bytes in prop::collection::vec(any::<u8>(), 0..1500),
@@ -177,6 +181,7 @@ proptest! {
         prop_assert_eq!(endpoint.handshakes(), 0);
     }
 
+    //= rfc9001-7-1
     #[test]
     fn a_changed_initial_begins_nothing(byte in 0..1200_usize, bit in 0..8_u32) {
         let mut endpoint = server();

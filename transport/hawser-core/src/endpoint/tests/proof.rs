@@ -33,6 +33,7 @@ fn retried(endpoint: &mut Endpoint) -> RetryInfo {
     read_retry(&feed(endpoint, client(), &first_initial()).answer(), cid(1), cid(2))
 }
 
+//= rfc9000-8.1.3-12
 #[test]
 fn a_client_that_answers_a_retry_has_proven_its_address() {
     let mut endpoint = strict();
@@ -70,6 +71,7 @@ fn a_retry_behind_a_balancer_costs_no_nonce() {
 }
 
 /// Many handshakes from one address, which anybody may have put there: a client has to prove its address, and is served.
+//= rfc9000-21.6-1
 #[test]
 fn a_source_that_begins_many_handshakes_must_prove_its_address() {
     const LIMIT: u32 = 5;
@@ -92,6 +94,7 @@ fn a_source_that_begins_many_handshakes_must_prove_its_address() {
     assert!(!other.incoming().is_address_validated(), "others notice nothing");
 }
 
+//= rfc9000-8.1.2-2
 #[test]
 fn a_retry_token_used_elsewhere_closes_with_invalid_token() {
     let mut endpoint = strict();
@@ -107,6 +110,7 @@ fn a_retry_token_used_elsewhere_closes_with_invalid_token() {
     assert!(endpoint.routes.is_empty());
 }
 
+//= rfc9000-8.1.3-11
 #[test]
 fn a_token_that_nobody_knows_counts_as_none() {
     let mut endpoint = strict();
@@ -120,6 +124,7 @@ fn a_token_that_nobody_knows_counts_as_none() {
     assert!(!incoming.is_address_validated() && incoming.may_retry());
 }
 
+//= rfc9001-4.7-1
 #[test]
 fn retry_begins_with_load() {
     let mut endpoint = server_with(|config| config.retry_above_handshakes = 2);
@@ -142,6 +147,7 @@ fn the_application_may_ask_for_proof() {
     assert!(incoming.is_address_validated());
 }
 
+//= rfc9000-8.1.3-1, rfc9000-8.1.3-6, rfc9000-8.1.3-10, rfc9000-8.1.3-12, rfc9000-8.1.4-8
 #[test]
 fn an_address_token_spares_the_retry_once() {
     let mut endpoint = strict();

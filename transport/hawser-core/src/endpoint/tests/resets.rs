@@ -21,6 +21,7 @@ fn a_packet_for_a_lost_connection_is_answered_with_its_token() {
     assert_eq!(StatelessResetToken::at_end_of(&reset), Some(token));
 }
 
+//= rfc9000-10.3-6
 #[test]
 fn what_cannot_be_a_packet_of_ours_is_not_answered() {
     let mut endpoint = server();
@@ -31,6 +32,7 @@ fn what_cannot_be_a_packet_of_ours_is_not_answered() {
     assert!(feed(&mut endpoint, client(), &[0x41; 8]).is_nothing(), "no whole connection id");
 }
 
+//= rfc9000-10.3.3-1
 #[test]
 fn two_endpoints_without_state_stop_answering_each_other() {
     let (mut one, mut other) = (server(), server());
@@ -84,6 +86,7 @@ fn a_flood_from_one_network_leaves_answers_for_others() {
     assert_eq!(retries(&mut endpoint, 1, &|_| client()), 1);
 }
 
+//= rfc9000-10.3-8, rfc9000-10.3.1-1
 #[test]
 fn a_reset_finds_its_connection_by_token_and_address() {
     let mut endpoint = server();

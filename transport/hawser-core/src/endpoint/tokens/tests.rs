@@ -35,6 +35,7 @@ fn cid(byte: u8) -> ConnectionId {
     ConnectionId::new(&[byte; 8]).unwrap()
 }
 
+//= rfc9000-8.1.1-1, rfc9000-8.1.4-3, rfc9000-8.1.4-7
 #[test]
 fn a_retry_token_is_good_for_its_address_its_id_and_its_time() {
     let (gate, start) = (gate([1; 32], NOON), Time::from_secs(100));
@@ -65,6 +66,7 @@ fn a_retry_token_is_good_for_its_address_its_id_and_its_time() {
     }
 }
 
+//= rfc9000-8.1.3-3, rfc9000-8.1.4-4, rfc9000-8.1.4-5, rfc9000-21.3-1
 #[test]
 fn an_address_token_is_good_once_from_its_address_in_its_time() {
     let mut gate = gate([1; 32], NOON);
@@ -98,6 +100,7 @@ fn a_token_outlives_the_process_that_made_it() {
     assert_eq!(after_restart([1; 32], NOON - Duration::from_secs(60)), Verdict::Unproven, "from the future");
 }
 
+//= rfc9000-8.1.4-6
 #[test]
 fn used_tokens_take_bounded_memory_and_the_newest_are_remembered() {
     let key = TokenKey::new(&[1; 32]);

@@ -33,6 +33,7 @@ fn ranges_count_downward() {
     assert_eq!((ack.path_id, ack.ecn, ack.receive_timestamps), (None, None, None));
 }
 
+//= rfc9000-19.3-1
 #[test]
 fn path_and_ecn_counts() {
     let Ok(Frame::Ack(ack)) = single("3f030a000000010203") else { panic!() };
@@ -41,6 +42,7 @@ fn path_and_ecn_counts() {
     assert_eq!(ack.ranges, AckRanges::single(10..=10).unwrap());
 }
 
+//= rfc9000-19.3.1-1
 #[test]
 fn ranges_below_zero_are_refused() {
     for bytes in ["020a00000b", "020a00010109 00", "020a000100 0900", "020a000100 0802"] {

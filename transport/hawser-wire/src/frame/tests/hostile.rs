@@ -85,6 +85,9 @@ proptest! {
     }
 }
 
+//= multipath-4.6-1, multipath-4.6-3, rfc9000-4.6-1, rfc9000-12.4-1, rfc9000-12.4-2, rfc9000-12.4-5,
+//= rfc9000-19.6-1, rfc9000-19.7-2, rfc9000-19.8-2, rfc9000-19.14-2, rfc9000-19.15-1, rfc9000-19.15-5,
+//= rfc9000-19.15-6
 #[test]
 fn faults_are_told_apart() {
     use FrameErrorKind as Kind;

@@ -50,6 +50,7 @@ const TABLE: &[(u64, &str, &str)] = &[
 ];
 
 /// Hawser's: alone it makes the peer acknowledge, unless it rides with acknowledgements.
+//= rfc9001-9.2-4
 #[test]
 fn policy_messages() {
     for (delivery, marks) in
@@ -74,6 +75,8 @@ fn check(frame: &Frame<'_>, packets: &str, marks: &str) {
     assert_eq!(frame.is_probing(), marks.contains('P'), "{frame:?}");
 }
 
+//= multipath-4-1, multipath-4-2, rfc9000-12.4-3, rfc9000-12.5-1, rfc9000-12.5-2, rfc9000-17.2.4-1,
+//= rfc9000-19.21-3, rfc9001-9.2-4, rfc9221-5-3, rfc9221-6-1
 #[test]
 fn as_the_tables_say() {
     let messages = |frame: &Frame<'_>| matches!(frame, Frame::PolicyMessage(_));
@@ -93,6 +96,7 @@ fn as_the_tables_say() {
     assert_eq!(TABLE.len() + 3, others, "STREAM comes in four forms");
 }
 
+//= rfc9000-13.2.6-2, rfc9000-17.2.3-4
 #[test]
 fn acknowledgments() {
     for (bytes, packets) in [

@@ -10,6 +10,7 @@ use crate::connection::paths::testing::{millis, write, write_in};
 
 const PROBE_TIMEOUT: Duration = Duration::from_millis(100);
 
+//= multipath-3.4-1, multipath-4.2-1
 #[test]
 fn repeated_until_acknowledged() {
     let mut abandonment = Abandonment::by_us(PathId(4), Code(0x3e));
@@ -40,6 +41,7 @@ fn every_probe_says_it_until_one_is_acknowledged() {
     assert!(write(|w, f| abandonment.write_again(w, f)).is_empty());
 }
 
+//= multipath-3.4-5, multipath-3.4-6
 #[test]
 fn kept_three_probe_timeouts_after_the_answer() {
     let mut abandonment = Abandonment::by_us(PathId(1), Code::NO_ERROR);
@@ -53,6 +55,7 @@ fn kept_three_probe_timeouts_after_the_answer() {
     assert_eq!(abandonment.timeout(), Some(millis(500)), "a repetition prolongs nothing");
 }
 
+//= multipath-3.4-4
 #[test]
 fn crossing_abandonments_are_both_answered() {
     // The local one is lost while the peer's is under way: the peer's is no answer, it still waits for one.
@@ -67,6 +70,7 @@ fn crossing_abandonments_are_both_answered() {
     assert_eq!(abandonment.timeout(), Some(millis(310)));
 }
 
+//= multipath-3.4-4
 #[test]
 fn answer_to_the_peer() {
     let mut abandonment = Abandonment::by_peer(PathId(7), millis(0), PROBE_TIMEOUT);

@@ -18,6 +18,7 @@ fn three_times_what_came_until_validated() {
 }
 
 proptest! {
+    //= rfc9000-8-1
     #[test]
     fn a_sender_that_heeds_it_never_amplifies(steps in prop::collection::vec((any::<bool>(), 1usize..2000), 0..100)) {
         let mut limit = Amplification::unvalidated();

@@ -59,6 +59,7 @@ fn both_ends_abandon_at_once() {
     assert_eq!(state, Closed);
 }
 
+//= multipath-3.1-7
 #[test]
 fn response_after_abandonment_establishes_nothing() {
     for abandon in [AbandonedLocally, AbandonedByPeer] {

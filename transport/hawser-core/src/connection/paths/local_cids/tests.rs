@@ -26,6 +26,7 @@ fn offers(cids: &mut LocalCids, form: CidFrames) -> Vec<(Option<u32>, u64, u64)>
     written.decode().iter().map(offer).collect()
 }
 
+//= rfc9000-5.1.1-1, rfc9000-5.1.1-3, rfc9000-5.1.1-4, rfc9000-5.1.1-7, rfc9000-9.5-5
 #[test]
 fn issues_up_to_the_peers_limit_and_tells_the_endpoint() {
     let (mut cids, changes) = filled(3, 3, CIDS_PER_USED_PATH);
@@ -37,6 +38,7 @@ fn issues_up_to_the_peers_limit_and_tells_the_endpoint() {
     assert_eq!(filled(1, 8, CIDS_PER_UNUSED_PATH).1.len(), CIDS_PER_UNUSED_PATH);
 }
 
+//= multipath-3.2-1
 #[test]
 fn frame_without_path_id_only_for_path_zero() {
     let (mut zero, _) = filled(0, 2, 1);
@@ -69,6 +71,7 @@ fn a_small_packet_takes_what_fits() {
     assert!(cids.pending());
 }
 
+//= multipath-3.2.2-2, rfc9000-5.1.1-2, rfc9000-5.1.1-6, rfc9000-5.1.2-2, rfc9000-19.16-1
 #[test]
 fn retirement() {
     let (mut cids, mut changes) = filled(1, 4, 3);
@@ -90,6 +93,7 @@ fn retirement() {
     assert_eq!(offers(&mut cids, CidFrames::WithPath), [(Some(1), 3, 0)]);
 }
 
+//= multipath-4.7-2
 #[test]
 fn blocked_peer_must_count_right() {
     let (cids, _) = filled(1, 4, 2);

@@ -60,6 +60,7 @@ fn data_for(tuple: FourTuple) -> [u8; 8] {
     (u64::from(tuple.remote.port())).to_be_bytes()
 }
 
+//= multipath-3.1.2-1, rfc9000-9.3-1, rfc9000-9.4-2
 #[test]
 fn nat_rebinding_is_followed_and_keeps_the_generation() {
     let (old, new) = (tuple(1, 1000), tuple(1, 2000));
@@ -77,6 +78,7 @@ fn nat_rebinding_is_followed_and_keeps_the_generation() {
     assert_eq!(path.tuples.timeout(|_| true), None, "no timer of what is gone");
 }
 
+//= rfc9000-9-4, rfc9000-9.3-1
 #[test]
 fn another_host_begins_anew() {
     let mut path = Path::established(Side::Server, tuple(1, 1000));
@@ -106,6 +108,7 @@ fn only_the_newest_non_probing_packet_moves_a_path() {
     assert_eq!((path.tuples.generation(), path.tuples.timeout(|_| true)), (0, None));
 }
 
+//= rfc9000-9.3.2-1
 #[test]
 fn spoofed_migration_falls_back() {
     let (home, victim) = (tuple(1, 1000), tuple(66, 6666));
@@ -169,6 +172,7 @@ fn a_second_migration_drops_what_the_first_left() {
     assert_eq!(path.tuples.previous(), Some(tuple(1, 2000)));
 }
 
+//= rfc9000-9-5, rfc9000-9.6-1
 #[test]
 fn client_ignores_other_servers_and_moves_only_by_itself() {
     let home = tuple(1, 443);
@@ -212,6 +216,7 @@ fn wildcard_socket_learns_its_address() {
     assert_eq!((path.tuples.current(), path.tuples.generation()), (real, 0));
 }
 
+//= multipath-3.1-3
 #[test]
 fn new_path_that_is_never_answered_fails() {
     let mut pacer = ValidationPacer::new(Duration::from_millis(999));

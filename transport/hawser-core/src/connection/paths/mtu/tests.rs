@@ -157,6 +157,7 @@ fn losses_before_the_path_is_validated_are_counted_without_end() {
     assert!(mtu.on_lost(Time::ZERO, 1000, 1400, 1001), "they count once it is");
 }
 
+//= rfc9000-14.2-2, rfc9000-14.2-5, rfc9000-14.3-1
 #[test]
 fn new_addresses_begin_at_the_bottom() {
     let mut mtu = at_1452();
@@ -168,6 +169,7 @@ fn new_addresses_begin_at_the_bottom() {
 }
 
 proptest! {
+    //= rfc9000-14.2-1
     #[test]
     fn finds_what_the_path_carries(limit in 1200u16..=9000, maximum in 1200u16..=9000) {
         let mut mtu = MtuDiscovery::new(1200, maximum);
@@ -180,6 +182,7 @@ proptest! {
         prop_assert!(probes <= (1 + steps) * u64::from(MAX_PROBES));
     }
 
+    //= rfc9000-14.2-3
     #[test]
     fn never_above_what_the_path_carries_under_loss(limit in 1200u16..=1500, fates in prop::collection::vec(any::<bool>(), 100)) {
         let mut mtu = MtuDiscovery::new(1200, 1452);

@@ -17,6 +17,7 @@ fn open(ids: &mut PathIds) -> PathId {
     path
 }
 
+//= multipath-3.2.1-5, multipath-3.4-7, multipath-4.6-5
 #[test]
 fn each_closed_path_is_replaced() {
     let mut ids = negotiated(Side::Client, 2, 100);
@@ -34,6 +35,7 @@ fn each_closed_path_is_replaced() {
     assert_eq!(write(|w, f| ids.write(w, f)).decode(), [Frame::MaxPathId(5)]);
 }
 
+//= multipath-4-3
 #[test]
 fn what_is_announced_is_what_is_accepted() {
     for (max, concurrent) in [(7, 4), (2, 100), (u32::MAX, u32::MAX), (5, 0)] {
@@ -46,6 +48,7 @@ fn what_is_announced_is_what_is_accepted() {
     assert_eq!(PathIds::initial_max_path_id(None, 8), None);
 }
 
+//= multipath-4-4
 #[test]
 fn dead_ids_are_told_from_those_never_announced() {
     let mut ids = negotiated(Side::Server, 3, 3);
@@ -72,6 +75,7 @@ fn memory_does_not_grow_with_the_number_of_paths_that_ever_were() {
     assert_eq!(greedy.alive.len(), MAX_CONCURRENT_PATHS as usize);
 }
 
+//= multipath-4.6-1
 #[test]
 fn last_path_id_is_the_end() {
     let mut ids = negotiated(Side::Client, 0, u32::MAX);
@@ -81,6 +85,7 @@ fn last_path_id_is_the_end() {
     assert_eq!(ids.check(PathId(u32::MAX)).unwrap(), IdState::Dead);
 }
 
+//= multipath-3.2.1-5
 #[test]
 fn blocked_is_said_once_per_limit_and_never_stale() {
     let mut ids = negotiated(Side::Client, 5, 1);
@@ -109,6 +114,7 @@ fn blocked_is_said_once_per_limit_and_never_stale() {
     assert!(!ids.pending(), "the peer knows and does not want to");
 }
 
+//= multipath-3.1-1, multipath-3.2.1-3
 #[test]
 fn only_clients_open_and_only_with_connection_ids() {
     assert_eq!(negotiated(Side::Server, 3, 3).next_to_open(|_| true), Err(CannotOpen::NotClient));
@@ -121,6 +127,7 @@ fn only_clients_open_and_only_with_connection_ids() {
     assert_eq!(open(&mut ids), PathId(1));
 }
 
+//= multipath-3.2.1-4, multipath-4.6-2, multipath-4.6-4
 #[test]
 fn limits_of_the_peer() {
     let mut ids = negotiated(Side::Client, 5, 3);
@@ -132,6 +139,7 @@ fn limits_of_the_peer() {
     assert_eq!(ids.on_paths_blocked(6).unwrap_err().code, Code::PROTOCOL_VIOLATION);
 }
 
+//= multipath-3.2.1-1, multipath-3.2.1-2, multipath-3.2.1-4
 #[test]
 fn connection_ids_are_issued_for_what_both_ends_allow() {
     let mut ids = negotiated(Side::Server, 4, 2);

@@ -57,6 +57,7 @@ fn code(result: Result<(), TransportError>) -> Code {
     result.unwrap_err().code
 }
 
+//= rfc9000-19.15-4
 #[test]
 fn repetitions_are_harmless_and_contradictions_are_not() {
     let mut peer = Peer::with(2);
@@ -74,12 +75,14 @@ fn repetitions_are_harmless_and_contradictions_are_not() {
     assert_eq!(code(peer.offer(2, 3)), Code::FRAME_ENCODING_ERROR);
 }
 
+//= rfc9000-5.1.1-5
 #[test]
 fn more_than_the_limit() {
     let mut peer = Peer::with(LIMIT as u64);
     assert_eq!(code(peer.offer(4, 0)), Code::CONNECTION_ID_LIMIT_ERROR);
 }
 
+//= rfc9000-5.1.2-3
 #[test]
 fn all_replaced_at_once() {
     let mut peer = Peer::with(LIMIT as u64);
@@ -97,6 +100,7 @@ fn all_replaced_at_once() {
     assert_eq!((peer.cids.spare_count(), peer.retired()), (0, vec![]));
 }
 
+//= rfc9000-5.1.2-6, rfc9000-19.15-8
 #[test]
 fn what_never_came_is_retired_too() {
     let mut peer = Peer::with(1);
@@ -108,6 +112,7 @@ fn what_never_came_is_retired_too() {
     assert_eq!((peer.cids.spare_count(), peer.retired()), (0, vec![]));
 }
 
+//= multipath-3.1.2-1, multipath-3.2.2-1, rfc9000-5.1.2-1, rfc9000-9.5-1
 #[test]
 fn a_migration_that_is_confirmed() {
     let mut peer = Peer::with(3);
@@ -147,6 +152,7 @@ fn lost_retirements_are_repeated_until_acknowledged() {
     assert!(peer.retired().is_empty());
 }
 
+//= rfc9000-5.1.2-4, rfc9000-5.1.2-5
 #[test]
 fn unacknowledged_retirements_are_capped() {
     // CVE-2024-22189: each frame makes us retire the one before; no retirement is ever acknowledged.
@@ -218,6 +224,7 @@ fn shortage_is_told_once_with_present_numbers_and_not_for_abandoned_paths() {
     assert_eq!(say(&mut peer), None);
 }
 
+//= multipath-3.4-2
 #[test]
 fn abandonment_retires_all_at_once() {
     let mut peer = Peer::with(3);
@@ -277,6 +284,7 @@ proptest! {
         }
     }
 
+    //= rfc9000-5.1.2-6, rfc9000-19.15-7
     #[test]
     fn both_ends_agree_whatever_the_network_does(steps in prop::collection::vec((0u8..8, any::<u8>()), 0..200), peer_limit in 2u64..6) {
         let mut pair = Pair::new(peer_limit);
@@ -469,6 +477,7 @@ fn ok(result: Result<(), TransportError>) -> Result<(), TestCaseError> {
 }
 
 /// RFC 9000 section 19.15.
+//= rfc9000-19.15-3
 #[test]
 fn who_has_no_connection_id_can_not_offer_another() {
     let mut peer = Peer::new();

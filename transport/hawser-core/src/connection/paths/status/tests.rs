@@ -9,6 +9,7 @@ fn status(sequence_number: u64, status: hawser_wire::frame::PathStatus) -> Frame
     Frame::PathStatus { path_id: 2, sequence_number, status }
 }
 
+//= multipath-4.3-1, multipath-4.3-3
 #[test]
 fn only_the_newest_wish_is_repeated() {
     let mut exchange = StatusExchange::new(PathId(2));
@@ -34,6 +35,7 @@ fn only_the_newest_wish_is_repeated() {
     assert!(!exchange.pending());
 }
 
+//= multipath-4.3-2
 #[test]
 fn late_frames_of_the_peer_are_ignored() {
     let mut exchange = StatusExchange::new(PathId(2));

@@ -30,6 +30,7 @@ fn challenge(validation: &mut TupleValidation, now: Time, n: u8, full_size: bool
     !written.is_empty()
 }
 
+//= rfc9000-8.2.1-2, rfc9000-8.2.4-1, rfc9000-8.2.4-2
 #[test]
 fn repeated_with_back_off_then_given_up() {
     let mut validation = TupleValidation::new(millis(1000), PROBE_TIMEOUT);
@@ -45,6 +46,7 @@ fn repeated_with_back_off_then_given_up() {
     assert_eq!(validation.failure(millis(1300)), Some(ValidationFailure::Unreachable));
 }
 
+//= rfc9000-8.2.1-3
 #[test]
 fn any_of_the_challenges_may_be_answered_and_no_other() {
     let mut validation = TupleValidation::new(millis(0), PROBE_TIMEOUT);
@@ -54,6 +56,7 @@ fn any_of_the_challenges_may_be_answered_and_no_other() {
     assert_eq!(validation.on_response(millis(120), [1; 8]), ResponseEffect::Complete);
 }
 
+//= multipath-3.1-6, rfc9000-8.2.1-4, rfc9000-8.2.1-5, rfc9000-8.2.3-1, rfc9000-14-1, rfc9000-14.2-4
 #[test]
 fn short_challenge_proves_the_address_and_is_followed_by_a_full_one() {
     let mut validation = TupleValidation::new(millis(0), PROBE_TIMEOUT);
@@ -105,6 +108,7 @@ fn validations_are_paced() {
     assert_eq!(pacer.begin(later), later);
 }
 
+//= multipath-3.1-5, rfc9000-8.2.2-1, rfc9000-8.2.2-3, rfc9000-8.2.2-7, rfc9000-19.17-1
 #[test]
 fn answers_go_where_the_challenge_came_from() {
     let (home, other) = (tuple(1, 1000), tuple(2, 2000));
@@ -132,6 +136,7 @@ fn a_flood_of_challenges_is_capped() {
     assert_eq!(queue.pending.back().map(|response| response.data), Some([255; 8]), "the newest stays");
 }
 
+//= multipath-3.4-2
 #[test]
 fn no_answer_after_abandonment() {
     let mut queue = ResponseQueue::default();

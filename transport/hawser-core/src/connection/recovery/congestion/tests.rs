@@ -12,6 +12,7 @@ fn bench() -> Bench {
     bench
 }
 
+//= rfc9000-13.3-7
 #[test]
 fn one_epoch_for_all_that_was_sent_before_it() {
     let mut bench = bench();
@@ -56,6 +57,7 @@ fn an_acknowledgement_is_told_in_full() {
     assert!(bench.calls().is_empty(), "nothing new");
 }
 
+//= rfc9000-19.3-1
 #[test]
 fn a_mark_on_a_validated_path_opens_an_epoch() {
     let mut bench = bench();
@@ -81,6 +83,7 @@ fn a_peer_that_reports_no_marks_ends_marking() {
     assert_eq!(bench.recovery.ecn_mark(), None);
 }
 
+//= rfc9002-7.8-1
 #[test]
 fn a_window_that_is_not_used_is_application_limited() {
     // Ten datagrams, not in slow start.
@@ -97,6 +100,7 @@ fn a_window_that_is_not_used_is_application_limited() {
     assert_eq!(bench.acks()[1].limited_by, LimitedBy::CongestionWindow, "the window was full");
 }
 
+//= rfc9002-7.2-4
 #[test]
 fn the_window_never_falls_below_two_datagrams() {
     let mut bench = Bench::with(SpaceKind::Application, 100);
@@ -145,6 +149,7 @@ fn a_successor_starts_from_the_path_and_cuts_no_second_time() {
     assert!(bench.losses().iter().all(|loss| !loss.new_epoch) && bench.losses().len() == 1);
 }
 
+//= rfc9002-7.2-1
 #[test]
 fn the_initial_window_is_that_of_section_7_2() {
     assert_eq!(initial_window(1200), 12_000);

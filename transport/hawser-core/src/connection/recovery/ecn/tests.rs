@@ -32,6 +32,7 @@ fn congestion_marks_count_on_a_validated_path() {
 }
 
 /// RFC 9000 section 13.4.2.1, each way to fail.
+//= rfc9000-13.4.2.2-1, rfc9000-13.4.2.2-2
 #[test]
 fn false_reports_end_it() {
     let failing = [

@@ -11,6 +11,7 @@ fn bench() -> Bench {
     bench
 }
 
+//= rfc9002-6.1.1-1
 #[test]
 fn three_packets_later_means_lost() {
     let mut bench = bench();
@@ -25,6 +26,7 @@ fn three_packets_later_means_lost() {
     assert_eq!(bench.recovery.bytes_in_flight(), 1200, "2 is still out");
 }
 
+//= rfc9002-6.1.2-1, rfc9002-6.1.2-3
 #[test]
 fn nine_eighths_of_a_round_trip_later_means_lost() {
     let mut bench = bench();
@@ -145,6 +147,7 @@ fn a_late_acknowledgement_of_a_forgotten_loss_is_harmless() {
     assert_eq!(outcome.spurious_losses, 2, "3 and 4 were declared lost just now, 1 and 2 long ago");
 }
 
+//= rfc9000-14.4-1
 #[test]
 fn an_mtu_probe_is_no_congestion_signal() {
     let mut bench = bench();
@@ -169,6 +172,7 @@ fn run_of_losses(duration: u64, middle: impl FnOnce(&mut Bench)) -> Bench {
     bench
 }
 
+//= rfc9002-7.6.1-1
 #[test]
 fn losses_over_three_probe_timeouts_are_persistent_congestion() {
     let bench = run_of_losses(676, |_| {});
@@ -196,6 +200,7 @@ fn an_mtu_probe_does_not_swallow_persistent_congestion() {
     assert_eq!(bench.recovery.totals.persistent_congestion, 1);
 }
 
+//= rfc9002-7.6.2-1
 #[test]
 fn an_mtu_probe_alone_completes_no_persistent_congestion() {
     let mut bench = bench();
@@ -237,6 +242,7 @@ fn an_acknowledgement_in_between_proves_the_path_works() {
     assert_eq!(bench.lost.len(), 3);
 }
 
+//= rfc9002-7.6.2-2
 #[test]
 fn packets_before_the_first_sample_say_nothing_about_persistence() {
     let mut bench = Bench::new();
@@ -264,6 +270,7 @@ fn a_silent_path_lends_its_data_once_and_keeps_its_packets() {
     assert!(bench.lost.iter().all(|packet| packet.resent) && bench.lost.len() == 2);
 }
 
+//= multipath-3.4.3-2, rfc9002-6.2.2-3, rfc9002-6.4-1
 #[test]
 fn a_drained_or_discarded_space_is_empty_and_no_signal() {
     let mut bench = bench();

@@ -23,6 +23,7 @@ fn the_handshake_has_no_gaps() {
     }
 }
 
+//= rfc9000-12.3-1, rfc9000-12.3-2
 #[test]
 fn gaps_come_soon_and_then_rarely() {
     let mut numbers = PacketNumbers::new(true);

@@ -25,6 +25,7 @@ fn drive(pacer: &mut Pacer, late: Duration) -> u64 {
     sent
 }
 
+//= rfc9002-7.7-3
 #[test]
 fn ten_datagrams_leave_at_once_before_a_sample() {
     let mut pacer = Pacer::new(Time::ZERO, Rate::from_bits_per_second(300_000), DATAGRAM);
@@ -48,6 +49,7 @@ fn a_late_timer_costs_no_throughput() {
     }
 }
 
+//= rfc9002-7.7-2
 #[test]
 fn bursts_are_small_at_low_rates_and_two_milliseconds_at_high_ones() {
     assert_eq!(pacer(1).budget(Time::from_secs(9)), 4 * 1250);

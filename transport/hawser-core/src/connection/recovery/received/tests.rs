@@ -24,6 +24,7 @@ fn ranges_join() {
     assert_eq!(ranges(&received), [0..=6]);
 }
 
+//= rfc9000-13.2.1-7
 #[test]
 fn out_of_order_is_told_for_ack_eliciting_packets_only() {
     let mut received = ReceivedPackets::default();
@@ -39,6 +40,7 @@ fn out_of_order_is_told_for_ack_eliciting_packets_only() {
     assert!(!out_of_order(7, true), "nothing is missing in between");
 }
 
+//= rfc9000-13.2.1-1, rfc9000-13.2.1-3
 #[test]
 fn the_earliest_deadline_counts_and_an_ack_clears_it() {
     let mut received = ReceivedPackets::default();
@@ -57,6 +59,7 @@ fn the_earliest_deadline_counts_and_an_ack_clears_it() {
     assert_eq!(received.ecn(), Some(EcnCounts { ect0: 0, ect1: 0, ce: 1 }));
 }
 
+//= rfc9000-13.2.3-1, rfc9000-13.2.3-2, rfc9000-13.2.3-4, rfc9000-13.2.3-5
 #[test]
 fn what_the_peer_knows_is_not_repeated() {
     let mut received = ReceivedPackets::default();
@@ -93,6 +96,7 @@ fn constant_reordering_does_not_keep_old_ranges_for_ever() {
     assert!(oldest > Some(560), "{oldest:?}");
 }
 
+//= rfc9000-13.2.3-3
 #[test]
 fn the_number_of_ranges_is_limited() {
     let mut received = ReceivedPackets::default();
@@ -138,6 +142,7 @@ fn two_acknowledgements_report_each_range() {
     assert!(reports.iter().all(|reports| *reports <= 3), "and hardly more often");
 }
 
+//= rfc9000-13.2.3-3
 #[test]
 fn a_packet_too_old_for_a_full_set_is_refused() {
     let mut received = ReceivedPackets::default();
@@ -148,6 +153,7 @@ fn a_packet_too_old_for_a_full_set_is_refused() {
 
 proptest! {
     /// Nothing is accepted twice, nothing new is refused, and an ACK frame reports what was received.
+    //= rfc9000-12.3-4
     #[test]
     fn agrees_with_a_set(numbers in prop::collection::vec(0u64..90, 1..200)) {
         let mut received = ReceivedPackets::default();

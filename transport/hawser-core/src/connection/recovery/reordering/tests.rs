@@ -8,6 +8,7 @@ fn patience(tolerance: &ReorderingTolerance) -> Duration {
     tolerance.time_threshold(RTT, RTT, LEAST)
 }
 
+//= rfc9002-6.1.1-1, rfc9002-6.1.2-4
 #[test]
 fn starts_as_rfc_9002_recommends() {
     let tolerance = ReorderingTolerance::new(LossRecovery::Adaptive);
@@ -49,6 +50,7 @@ fn patience_is_what_the_latest_packet_took_and_half_of_its_lateness_again() {
     assert_eq!(patience(&tolerance), 4 * RTT);
 }
 
+//= rfc9002-6.1.1-2
 #[test]
 fn it_is_forgotten_when_losses_come_without_reordering() {
     let mut tolerance = ReorderingTolerance::new(LossRecovery::Adaptive);

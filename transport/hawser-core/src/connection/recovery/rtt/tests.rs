@@ -4,6 +4,7 @@ use super::*;
 const OWN: PathId = PathId(1);
 const OTHER: PathId = PathId(0);
 
+//= rfc9002-5.2-1
 #[test]
 fn the_first_sample_replaces_the_assumption() {
     let mut rtt = RttEstimator::new(OWN, millis(333), millis(25));
@@ -23,6 +24,7 @@ fn the_formula_of_section_5_3() {
     assert_eq!((rtt.variance(), rtt.smoothed()), (millis(19), millis(42)));
 }
 
+//= rfc9002-5.3-4
 #[test]
 fn an_unbelievable_ack_delay_is_ignored() {
     let mut rtt = RttEstimator::new(OWN, millis(333), millis(25));
@@ -31,6 +33,7 @@ fn an_unbelievable_ack_delay_is_ignored() {
     assert_eq!(rtt.on_sample(ms(2), millis(50), millis(10), OWN), millis(40));
 }
 
+//= rfc9002-5.2-1, rfc9002-5.2-2
 #[test]
 fn the_minimum_ignores_ack_delay_and_can_be_restarted() {
     let mut rtt = RttEstimator::new(OWN, millis(333), millis(25));

@@ -49,6 +49,7 @@ fn a_skipped_number_does_not_part_neighbours() {
     assert!(!space.has_none_acknowledged(0, 2));
 }
 
+//= rfc9002-6.2.1-4
 #[test]
 fn only_ack_eliciting_packets_move_the_probe_timer() {
     let mut space = PacketNumberSpace::new(SpaceKind::Initial);

@@ -35,6 +35,7 @@ fn backed_off_timeouts_differ() {
     assert!(millis(135) < between && between < millis(180), "{between:?}");
 }
 
+//= rfc9002-6.2.1-5
 #[test]
 fn the_probe_timeout_of_the_only_path_doubles_without_a_cap() {
     let mut bench = Bench::new();
@@ -72,6 +73,7 @@ fn handshake_packets_are_acknowledged_without_delay() {
     assert_eq!(bench.recovery.anti_deadlock_timer(SpaceKind::Handshake, ms(1), BackOff::Unlimited), ms(1000));
 }
 
+//= rfc9002-6.2.1-3
 #[test]
 fn application_data_waits_for_the_handshake() {
     let mut bench = Bench::with(SpaceKind::Initial, 12_000);
@@ -82,6 +84,7 @@ fn application_data_waits_for_the_handshake() {
     assert!(bench.recovery.pto_timer(&bench.space, BackOff::WITH_DATA).is_some());
 }
 
+//= rfc9000-8.1-4
 #[test]
 fn the_back_off_of_a_client_outlasts_acknowledged_initials() {
     let mut bench = Bench::with(SpaceKind::Initial, 12_000);

@@ -12,6 +12,7 @@ fn follow(bench: &mut Bench, at: Time, current: u32, previous: Option<u32>) {
     bench.recovery.follow_tuple(at, TupleGenerations { current, previous });
 }
 
+//= rfc9000-9.4-1
 #[test]
 fn after_a_change_of_address_old_packets_give_no_signal() {
     let mut bench = bench();
@@ -30,6 +31,7 @@ fn after_a_change_of_address_old_packets_give_no_signal() {
     assert_eq!((bench.recovery.bytes_in_flight(), bench.recovery.window_left()), (0, WINDOW));
 }
 
+//= rfc9000-9.4-2
 #[test]
 fn the_first_packet_on_new_addresses_counts() {
     let mut bench = bench();

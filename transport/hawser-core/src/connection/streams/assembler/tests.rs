@@ -48,6 +48,7 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
+    //= rfc9000-2.2-1
     #[test]
     fn bytes_come_out_once_and_in_order(
         ops in prop::collection::vec(op(), 1..80),
@@ -100,6 +101,7 @@ fn data_in_order_leaves_the_map_alone() {
     }
 }
 
+//= rfc9000-21.7-1
 #[test]
 fn single_bytes_with_holes_between_them_reach_the_cap() {
     let (mut assembler, mut budget) = (Assembler::default(), Budget::default());

@@ -12,6 +12,7 @@ fn move_bytes(window: &mut ReceiveWindow, bytes: u64) {
     window.consume(bytes);
 }
 
+//= rfc9000-4.2-1
 #[test]
 fn a_peer_may_fill_the_window_and_no_more() {
     let mut window = window();
@@ -71,6 +72,7 @@ fn a_window_that_is_used_up_behind_a_hole_doubles() {
     assert_eq!(window.size(), 2_000);
 }
 
+//= rfc9000-4.1-3, rfc9000-13.3-5
 #[test]
 fn credit_never_falls() {
     let mut credit = SendCredit::default();

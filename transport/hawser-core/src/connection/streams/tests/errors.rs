@@ -34,6 +34,7 @@ fn expect(result: Result<(), TransportError>, code: Code, frame: u64) {
     assert!(!error.reason.is_empty());
 }
 
+//= rfc9000-19.4-1, rfc9000-19.5-2, rfc9000-19.8-1, rfc9000-19.10-2, rfc9000-19.13-2
 #[test]
 fn frames_for_streams_of_the_wrong_kind() {
     let mut streams = server();
@@ -52,6 +53,7 @@ fn frames_for_streams_of_the_wrong_kind() {
     expect(streams.on_stop_sending(receive_only, 0), Code::STREAM_STATE_ERROR, 0x05);
 }
 
+//= rfc9000-19.5-1, rfc9000-19.8-1, rfc9000-19.10-1
 #[test]
 fn frames_for_streams_that_we_did_not_open() {
     let mut streams = server();
@@ -62,6 +64,7 @@ fn frames_for_streams_that_we_did_not_open() {
     }
 }
 
+//= rfc9000-4.6-3, rfc9000-19.11-1, rfc9000-19.11-4, rfc9000-19.14-2
 #[test]
 fn more_streams_than_allowed() {
     let mut streams = server();
@@ -74,6 +77,7 @@ fn more_streams_than_allowed() {
     expect(streams.on_streams_blocked(false, (1 << 60) + 1), Code::FRAME_ENCODING_ERROR, 0x17);
 }
 
+//= rfc9000-4.1-2, rfc9000-19.8-2, rfc9000-19.10-4
 #[test]
 fn more_data_than_the_stream_allows() {
     let mut streams = server();
@@ -86,6 +90,7 @@ fn more_data_than_the_stream_allows() {
     streams.on_stream(id, 500, false, zeros(1_500)).expect("what is known already costs nothing");
 }
 
+//= rfc9000-4.1-2, rfc9000-4.5-1, rfc9000-19.9-1, rfc9000-19.9-2
 #[test]
 fn more_data_than_the_connection_allows() {
     let mut streams = server();
@@ -97,6 +102,7 @@ fn more_data_than_the_connection_allows() {
     streams.on_stream(theirs(true, 2), 0, false, zeros(1_000)).expect("5000 in all");
 }
 
+//= rfc9000-4.5-3
 #[test]
 fn final_sizes_that_change() {
     let with_end_at_100 = || {

@@ -11,6 +11,7 @@ fn events(streams: &mut Streams) -> Vec<StreamEvent> {
     std::iter::from_fn(|| streams.poll_event()).collect()
 }
 
+//= rfc9000-3.2-1
 #[test]
 fn the_peers_last_stream_opens_all_before_it_for_the_price_of_one() {
     let mut config = (*test_config()).clone();
@@ -28,6 +29,7 @@ fn the_peers_last_stream_opens_all_before_it_for_the_price_of_one() {
     assert!(streams.memory() < 100_000, "{} bytes", streams.memory());
 }
 
+//= rfc9000-2.1-1, rfc9000-4.6-6
 #[test]
 fn streams_end_and_make_room_for_others() {
     let [mut client, mut server] = pair(&small_config());
@@ -44,6 +46,7 @@ fn streams_end_and_make_room_for_others() {
     }
 }
 
+//= rfc9000-4.6-2, rfc9000-4.6-5, rfc9000-19.11-3, rfc9000-19.14-1
 #[test]
 fn who_could_not_open_a_stream_is_told_when_it_can() {
     let [mut client, mut server] = pair(&small_config());
@@ -83,6 +86,7 @@ fn readers_are_woken_once_per_wait() {
     assert_eq!(events(&mut server), [StreamEvent::Readable(id)], "the end is news");
 }
 
+//= rfc9000-3.5-2, rfc9000-3.5-4
 #[test]
 fn a_stopped_stream_is_reset_and_its_writer_told() {
     let [mut client, mut server] = pair(&small_config());
@@ -106,6 +110,7 @@ fn a_stopped_stream_is_reset_and_its_writer_told() {
     assert_eq!((client.table.len(), server.table.len()), (0, 0));
 }
 
+//= rfc9000-3.3-2, rfc9000-11.2-1
 #[test]
 fn a_reset_cuts_off_what_was_not_read() {
     let [mut client, mut server] = pair(&small_config());
@@ -149,6 +154,7 @@ fn a_reset_at_a_point_delivers_up_to_there() {
     assert_eq!(client.reset_at(id, 9, 0), Err(ResetAtError::Unsupported));
 }
 
+//= rfc9000-3.5-3, rfc9000-13.3-1
 #[test]
 fn a_stream_can_be_stopped_reset_and_acknowledged_in_any_order() {
     let [mut client, mut server] = pair(&small_config());

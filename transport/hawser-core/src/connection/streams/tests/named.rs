@@ -112,6 +112,7 @@ fn streams_sent_by_name_leave_the_order() {
     assert_eq!((streams.order.iter().count(), streams.retransmissions.iter().count()), (0, 0));
 }
 
+//= rfc9000-2.2-3
 #[test]
 fn a_named_range_keeps_to_the_connections_credit() {
     let [mut client, mut server] = pair(&small_config());

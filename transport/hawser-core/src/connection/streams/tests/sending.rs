@@ -87,6 +87,7 @@ fn streams_of_equal_priority_take_turns() {
     assert_eq!(turns[3..], [(ids[2], whole), (ids[1], rest), (ids[2], rest - 1)]);
 }
 
+//= rfc9000-2.3-1
 #[test]
 fn urgent_streams_go_first_and_so_do_their_losses() {
     let mut streams = client();
@@ -237,6 +238,7 @@ fn stream_frames_after_acks(streams: &mut Streams, acks: usize, skip: u64) -> us
     frames.iter().filter(|frame| matches!(frame, SentFrame::Stream(_))).count()
 }
 
+//= rfc9000-4.1-1
 #[test]
 fn skipping_keeps_the_connections_credit_for_the_head() {
     let config = small_config();
@@ -287,6 +289,7 @@ fn a_gap_before_lost_data_goes_before_it() {
     assert_eq!(streams.queue().retransmit, 0);
 }
 
+//= rfc9000-13.3-4, rfc9000-13.3-6
 #[test]
 fn lost_data_goes_first_and_only_what_is_still_missing() {
     let mut streams = client();
@@ -393,6 +396,7 @@ fn an_end_without_data_is_control() {
     assert!(streams.table.find_ref(id).is_some_and(|key| streams.table.send_mut(key).is_none()));
 }
 
+//= rfc9000-4.1-4, rfc9000-19.12-1, rfc9000-19.13-1
 #[test]
 fn blocked_frames_are_not_repeated_once_untrue() {
     let [mut client, mut server] = pair(&small_config());

@@ -405,11 +405,13 @@ fn transfer(ops: &[(Op, bool)]) {
 }
 
 proptest! {
+    //= rfc9000-2.2-1, rfc9000-2.2-2, rfc9000-2.2-3, rfc9000-4.1-1, rfc9000-4.5-2, rfc9000-19.10-3
     #[test]
     fn every_byte_arrives_once_and_in_order(ops in prop::collection::vec((op(false), any::<bool>()), 1..250)) {
         transfer(&ops);
     }
 
+    //= rfc9000-3.3-1, rfc9000-3.3-2, rfc9000-4.4-1, rfc9000-4.5-1
     #[test]
     fn resets_and_stops_leave_nothing_behind(ops in prop::collection::vec((op(true), any::<bool>()), 1..250)) {
         transfer(&ops);

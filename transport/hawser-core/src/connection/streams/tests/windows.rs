@@ -9,6 +9,7 @@ use super::pair::{acked, build, flush, lost, pair, receive, small_config};
 
 const RTT: Duration = Duration::from_millis(20);
 
+//= rfc9000-4.2-1
 #[test]
 fn windows_grow_with_a_fast_reader_up_to_their_caps() {
     let config = small_config();
@@ -61,6 +62,7 @@ fn windows_grow_while_a_retransmission_keeps_the_reader_waiting() {
     }
 }
 
+//= rfc9000-13.3-2
 #[test]
 fn a_lost_limit_is_sent_again_with_its_value_of_then() {
     let [mut client, mut server] = pair(&small_config());
