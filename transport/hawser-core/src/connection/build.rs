@@ -395,18 +395,12 @@ impl Connection {
 
     /// Initial and Handshake packets in one datagram.
     //= rfc9000-6-1: the first datagram fits all versions of the client
-    //= rfc9000-8.1-1: before validation a server sends a client three times what came from it
-    //= rfc9000-8.1-3: a client's datagrams with Initial packets have 1200 bytes
     //= rfc9000-12.2-3: the packets of a datagram have the same destination connection id
-    //= rfc9000-14.1-1: a client's datagrams with Initial packets have 1200 bytes
-    //= rfc9000-14.1-2: a server's datagrams with ack-eliciting Initial packets have 1200 bytes
-    //= rfc9001-4-2: packets of several levels share a datagram
-    //= rfc9001-4.9.1-1: Initial keys go when the client sends, the server processes a Handshake packet
-    //= rfc9001-9.3-1: the packet of a ClientHello is padded
     #[cold]
     fn build_handshake(&mut self, now: Time, buffer: &mut Vec<u8>) -> Option<(PathId, Transmit)> {
         let path = self.paths.get(PathId::ZERO)?;
         let tuple = path.tuples.current();
+        //= rfc9000-8.1-1: before validation a server sends a client three times what came from it
         let limit = usize::from(path.mtu.current()).min(path.amplification_room());
         reserve(buffer, limit);
         let handshake_follows = self.handshake_due(Level::Handshake, limit);
@@ -415,6 +409,10 @@ impl Connection {
         if self.handshake_due(Level::Initial, limit) {
             // RFC 9000 section 14.1. A server's acknowledgement alone is never acknowledged: padded, it would count as in flight until the
             // handshake ends. The Handshake packet that follows fills the datagram up, if there is room for one.
+            //= rfc9000-8.1-3: a client's datagrams with Initial packets have 1200 bytes
+            //= rfc9000-14.1-1: a client's datagrams with Initial packets have 1200 bytes
+            //= rfc9000-14.1-2: a server's datagrams with ack-eliciting Initial packets have 1200 bytes
+            //= rfc9001-9.3-1: the packet of a ClientHello is padded
             let pad = |length: usize, ack_eliciting: bool| {
                 let fits = limit.saturating_sub(length) >= MIN_LONG_ROOM;
                 least = if is_client || ack_eliciting { MIN_INITIAL_DATAGRAM_LEN } else { 0 };
@@ -422,6 +420,7 @@ impl Connection {
             };
             total = self.build_long(now, Level::Initial, &mut buffer[..limit], pad).unwrap_or(0);
         }
+        //= rfc9001-4-2: packets of several levels share a datagram
         if handshake_follows && limit - total >= MIN_LONG_ROOM {
             let rest = least.saturating_sub(total);
             let out = &mut buffer[total..limit];
@@ -433,7 +432,7 @@ impl Connection {
         if self.side.is_client()
             && self.handshake.handshake.as_ref().is_some_and(|level| level.space.end() > 0)
         {
-            // RFC 9001 section 4.9.1.
+            //= rfc9001-4.9.1-1: Initial keys go once the client sends, the server reads a Handshake packet
             self.discard_initial();
         }
         Some((PathId::ZERO, Transmit { tuple, ecn: None, size: total, segment_size: None }))

@@ -189,25 +189,24 @@ impl Connection {
     }
 
     /// Whether a long header is as it must be.
-    //= rfc9000-7.2-3: packets with another source connection id than the first are dropped
-    //= rfc9000-7.2-6: Initial packets with another source connection id are dropped
     //= rfc9000-8.2.1-6: small datagrams with PATH_CHALLENGE or PATH_RESPONSE are not discarded
-    //= rfc9000-9-5: a client drops packets from unknown server addresses
     //= rfc9000-14-4: a datagram of the wrong size closes nothing
-    //= rfc9000-14.1-3: a server drops Initial packets in datagrams below 1200 bytes
-    //= rfc9000-17.2.2-1: a server's Initial has no token, and one that has is dropped
     //= rfc9001-7-1: Initial packets are not trusted
     #[cold]
     fn is_acceptable(&self, arrival: &Arrival, space: SpaceId, header: &ProtectedHeader) -> bool {
-        // RFC 9000 section 14.1.
+        //= rfc9000-14.1-3: a server drops Initial packets in datagrams below 1200 bytes
         let undersized = self.side.is_server()
             && space == SpaceId::Initial
             && arrival.datagram_bytes < MIN_INITIAL_DATAGRAM_LEN;
         // RFC 9000 section 7.2: the peer keeps the id of its first Initial.
+        //= rfc9000-7.2-3: packets with another source connection id than the first are dropped
+        //= rfc9000-7.2-6: Initial packets with another source connection id are dropped
         let stranger = self.peer_source().is_some_and(|source| source != header.source_cid);
         // RFC 9000 section 17.2.2: only clients have tokens.
+        //= rfc9000-17.2.2-1: a server's Initial has no token, and one that has is dropped
         let token = self.side.is_client() && !header.token.is_empty();
         // RFC 9000 section 9: servers answer from the address that was asked.
+        //= rfc9000-9-5: a client drops packets from unknown server addresses
         let elsewhere = self.side.is_client()
             && self
                 .paths
@@ -394,13 +393,6 @@ impl Connection {
         }
     }
 
-    //= rfc9000-5.2-1: a packet with an error closes the connection, and what its frames did shows
-    //= rfc9000-12.3-4: duplicates are dropped
-    //= rfc9000-12.3-5: duplicates are dropped after the protection was removed
-    //= rfc9000-13.1-1: a packet is acknowledged when its frames were processed
-    //= rfc9000-17.2-9: reserved bits of long headers that are not 0: PROTOCOL_VIOLATION
-    //= rfc9000-17.3.1-3: reserved bits of short headers that are not 0: PROTOCOL_VIOLATION
-    //= rfc9001-6.2-2: our keys are updated before the packet of the peer's update is acknowledged
     fn process(
         &mut self,
         arrival: &Arrival,
@@ -408,9 +400,12 @@ impl Connection {
         opened: &Opened,
     ) -> Result<(), TransportError> {
         let now = arrival.now;
+        //= rfc9000-17.2-9: reserved bits of long headers that are not 0: PROTOCOL_VIOLATION
+        //= rfc9000-17.3.1-3: reserved bits of short headers that are not 0: PROTOCOL_VIOLATION
         if !opened.reserved_bits_zero {
             return Err(TransportError::protocol_violation("reserved header bits are not zero"));
         }
+        //= rfc9001-6.2-2: our keys are updated before the packet of the peer's update is acknowledged
         if opened.choice == KeyChoice::Next {
             self.on_peer_key_update(now)?;
         }
@@ -434,6 +429,8 @@ impl Connection {
             }
         };
         let Some(received) = self.received_mut(opened.space) else { return Ok(()) };
+        //= rfc9000-12.3-4: duplicates are dropped
+        //= rfc9000-12.3-5: duplicates are dropped after the protection was removed
         if received.contains(opened.number) {
             self.observed.stats.packets_duplicate += 1;
             let which = (Some(opened.space), Some(opened.number));
@@ -452,11 +449,13 @@ impl Connection {
             let reason = "what arrives costs more than it is worth, again and again";
             return Err(TransportError::new(crate::Code::INTERNAL_ERROR, reason));
         }
+        //= rfc9000-5.2-1: a packet with an error closes the connection, and what its frames did shows
         let summary = summary?;
         if self.streams.take_refused() {
             self.observed.stats.packets_refused += 1;
             return Ok(());
         }
+        //= rfc9000-13.1-1: a packet is acknowledged when its frames were processed
         self.acknowledge_later(arrival, opened.space, opened.number, summary.ack_eliciting);
         // Before the handshake is confirmed nobody moves (RFC 9000 section 9).
         if let Some(id) = path {
@@ -469,7 +468,7 @@ impl Connection {
     }
 
     /// What the receipt of a packet with long header proves.
-    //= rfc9001-4.9.1-1: Initial keys go when the client sends, the server processes a Handshake packet
+    //= rfc9001-4.9.1-1: Initial keys go once the client sends, the server reads a Handshake packet
     #[cold]
     fn on_long_packet(&mut self, space: SpaceId, header: &ProtectedHeader) {
         if self.side.is_client() {
@@ -530,18 +529,13 @@ impl Connection {
         Ok(())
     }
 
-    //= rfc9000-7.2-4: the destination connection id changes with the first Initial or Retry only
-    //= rfc9000-8.1.2-1: the token of a Retry is in all Initial packets that follow
-    //= rfc9000-8.1.3-8: a Retry token is used at once
-    //= rfc9000-17.2.5.1-2: a Retry whose source is the client's own destination is dropped
-    //= rfc9000-17.2.5.1-3: the client sends to the source connection id of the Retry
-    //= rfc9000-17.2.5.2-1: a client accepts one Retry for a connection
-    //= rfc9000-17.2.5.2-2: a client drops a Retry after an Initial or another Retry
-    //= rfc9000-17.2.5.2-3: a Retry with a wrong integrity tag is dropped
     //= rfc9000-17.2.5.2-5: after a Retry the client keeps its source connection id
     #[cold]
     fn on_retry(&mut self, retry: &Retry<'_>, packet: &[u8]) {
         // RFC 9000 section 17.2.5.2: once, before anything else was received, with a new connection id.
+        //= rfc9000-17.2.5.1-2: a Retry whose source is the client's own destination is dropped
+        //= rfc9000-17.2.5.2-1: a client accepts one Retry for a connection
+        //= rfc9000-17.2.5.2-2: a client drops a Retry after an Initial or another Retry
         let usable = self.side == Side::Client
             && self.ends.identity.retry_source.is_none()
             && self.ends.identity.server_source.is_none()
@@ -553,6 +547,7 @@ impl Connection {
         else {
             return;
         };
+        //= rfc9000-17.2.5.2-3: a Retry with a wrong integrity tag is dropped
         if !factory.is_valid_retry(retry.version, &self.ends.identity.original_destination, packet) {
             self.observed.stats.packets_dropped += 1;
             return;
@@ -560,8 +555,12 @@ impl Connection {
         if let Some(tracer) = &mut self.observed.tracer {
             tracer.retry_received(self.arrival.last_now, retry.version, &retry.source_cid, packet.len());
         }
+        //= rfc9000-8.1.2-1: the token of a Retry is in all Initial packets that follow
+        //= rfc9000-8.1.3-8: a Retry token is used at once
         self.ends.identity.token = retry.token.to_vec();
         self.ends.identity.retry_source = Some(retry.source_cid);
+        //= rfc9000-7.2-4: the destination connection id changes with the first Initial or Retry only
+        //= rfc9000-17.2.5.1-3: the client sends to the source connection id of the Retry
         self.set_handshake_remote_cid(retry.source_cid);
         let keys = factory.initial_keys(retry.version, &retry.source_cid, Side::Client);
         self.restart_initial(keys);

@@ -329,22 +329,22 @@ impl RustlsSession {
         )))
     }
 
-    //= rfc9001-4.4-3: a CertificateRequest after the handshake: PROTOCOL_VIOLATION
     //= rfc9001-4.6.1-2: another value in early_data: PROTOCOL_VIOLATION
-    //= rfc9001-4.8-1: each TLS alert is fatal
-    //= rfc9001-6-2: a TLS KeyUpdate received: 0x010a
-    //= rfc9001-8.1-2: no common application protocol: 0x0178
-    //= rfc9001-8.1-3: a client without a common application protocol: 0x0178
-    //= rfc9001-8.1-5: a server without a common protocol closes with 0x0178
-    //= rfc9001-8.1-6: a client closes with 0x0178 if the server chose another protocol
     fn to_transport_error(&self, error: &::rustls::Error) -> TransportError {
         let code = match (self.connection.alert(), error) {
             // RFC 9001 section 4.4: a server cannot ask for a certificate once the handshake is complete.
+            //= rfc9001-4.4-3: a CertificateRequest after the handshake: PROTOCOL_VIOLATION
             (_, ::rustls::Error::InappropriateHandshakeMessage { got_type, .. })
                 if *got_type == HandshakeType::CertificateRequest && !self.connection.is_handshaking() =>
             {
                 Code::PROTOCOL_VIOLATION
             }
+            //= rfc9001-4.8-1: each TLS alert is fatal
+            //= rfc9001-6-2: a TLS KeyUpdate received: 0x010a
+            //= rfc9001-8.1-2: no common application protocol: 0x0178
+            //= rfc9001-8.1-3: a client without a common application protocol: 0x0178
+            //= rfc9001-8.1-5: a server without a common protocol closes with 0x0178
+            //= rfc9001-8.1-6: a client closes with 0x0178 if the server chose another protocol
             (Some(alert), _) => Code::crypto(alert.into()),
             // rustls sets no alert for what fails before it is a message.
             (None, ::rustls::Error::InvalidMessage(_)) => Code::crypto(AlertDescription::DecodeError.into()),

@@ -249,13 +249,7 @@ impl Tuples {
 
     /// A packet of this path was authenticated and its frames read.
     //= multipath-3.1.2-1: other addresses under a path id are a migration of that path, with its ids
-    //= rfc9000-9-4: a changed address of the peer is validated
-    //= rfc9000-9.3-1: a server follows a client's move and validates
-    //= rfc9000-9.3.3-1: an apparent move has the old address challenged, too
     //= rfc9000-9.6.2-2: the server stays at its first address until the client moved
-    //= rfc9000-9.6.2-3: the server validates from its preferred address
-    //= rfc9000-9.6.3-3: a client that appears at the preferred address from elsewhere is unvalidated
-    //= rfc9000-9.6.3-4: a server validates a client that probes its preferred address from elsewhere
     //= rfc9000-21.5.6-2: addresses are not refused without knowledge of the network
     pub(crate) fn on_packet(
         &mut self,
@@ -279,12 +273,18 @@ impl Tuples {
         }
         // RFC 9000 section 8.1: the limit protects the peer's address. That is proven already where only the local one is another
         // one, as when a client goes to a preferred address.
+        //= rfc9000-9-4: a changed address of the peer is validated
+        //= rfc9000-9.3-1: a server follows a client's move and validates
+        //= rfc9000-9.6.2-3: the server validates from its preferred address
+        //= rfc9000-9.6.3-3: a client that appears at the preferred address from elsewhere is unvalidated
+        //= rfc9000-9.6.3-4: a server validates a client that probes its preferred address from elsewhere
         let is_proven = tuple.remote == self.current.tuple.remote && self.is_validated();
         let amplification = if is_proven { Amplification::validated() } else { Amplification::unvalidated() };
         let drops_previous = self.move_to(tuple, amplification, context);
         self.current.amplification.on_received(packet.datagram_size);
         // RFC 9000 section 9.3.3: asking at the old addresses too calls the peer back if it never left. It did not where only
         // our address is another one.
+        //= rfc9000-9.3.3-1: an apparent move has the old address challenged, too
         if let Some(previous) =
             self.previous.as_mut().filter(|previous| !is_proven && previous.validation.is_none())
         {

@@ -180,13 +180,7 @@ impl RecvStream {
     }
 
     /// Checks that the stream may reach up to `end` (and end there, with `fin`), and counts it.
-    //= rfc9000-4.1-2: data beyond a limit: FLOW_CONTROL_ERROR
-    //= rfc9000-4.5-1: the final size counts for the connection's flow control
-    //= rfc9000-4.5-3: a final size that changes: FINAL_SIZE_ERROR
     //= rfc9000-4.5-4 (not done): data beyond the final size of a stream that was closed: FINAL_SIZE_ERROR
-    //= rfc9000-19.9-1: final sizes of all streams count for MAX_DATA
-    //= rfc9000-19.9-2: more data than MAX_DATA: FLOW_CONTROL_ERROR
-    //= rfc9000-19.10-4: more data than MAX_STREAM_DATA: FLOW_CONTROL_ERROR
     #[inline]
     fn count(
         &mut self,
@@ -196,7 +190,7 @@ impl RecvStream {
         shared: &mut Shared,
     ) -> Result<(), TransportError> {
         let received = self.window.received();
-        // RFC 9000 section 4.5.
+        //= rfc9000-4.5-3: a final size that changes: FINAL_SIZE_ERROR
         match self.final_size() {
             Some(final_size) if end > final_size || (fin && end != final_size) => {
                 let reason = format!("stream reaches {end} although its final size is {final_size}");
@@ -212,7 +206,12 @@ impl RecvStream {
         if more == 0 {
             return Ok(());
         }
+        //= rfc9000-4.1-2: data beyond a limit: FLOW_CONTROL_ERROR
+        //= rfc9000-19.10-4: more data than MAX_STREAM_DATA: FLOW_CONTROL_ERROR
         self.window.check(more).map_err(|overrun| overrun_error("stream", overrun, frame_type))?;
+        //= rfc9000-4.5-1: the final size counts for the connection's flow control
+        //= rfc9000-19.9-1: final sizes of all streams count for MAX_DATA
+        //= rfc9000-19.9-2: more data than MAX_DATA: FLOW_CONTROL_ERROR
         shared.window.check(more).map_err(|overrun| overrun_error("connection", overrun, frame_type))?;
         let stream_is_low = self.window.receive(more);
         let connection_is_low = shared.window.receive(more);
