@@ -11,6 +11,7 @@ use hawser_status::Hub;
 use rustls::KeyLog;
 
 use crate::caps::{CapReport, Caps, LinkCap};
+use crate::client_certificate::refused_by_server;
 use crate::exit::{Exit, Failure};
 use crate::key_log::FileKeyLog;
 use crate::output::Output;
@@ -19,8 +20,8 @@ use crate::profile::Profile;
 use crate::units::parse_bytes;
 use hawser::policy::PolicySetFactory;
 use hawser::{
-    Cipher, ClientConfig, Connection, FileSessions, LinkSelector, Links, PathManagerFactory, PathSpec, Pin,
-    PolicySpec, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
+    Cipher, ClientConfig, Connection, FileSessions, Identity, LinkSelector, Links, PathManagerFactory,
+    PathSpec, Pin, PolicySpec, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
     Versions,
 };
 pub use values::{bare_host, listen_address, prefix, seconds, seconds_or_none, workers};
@@ -239,6 +240,9 @@ pub struct ClientOptions {
     /// Whether to offer 0-RTT; a subcommand that can use it says so
     #[arg(skip)]
     pub early_data: bool,
+    /// What to show to a server that asks for a certificate; a subcommand with the options for it says so
+    #[arg(skip)]
+    pub identity: Option<Identity>,
     /// Seconds to wait for the server's answer
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
@@ -297,8 +301,11 @@ impl ClientSetup {
         ClientSetup { hub: Some(hub.clone()), ..self }
     }
 
-    /// The failure of what ran over this connection: budgets of links that are used up explain how it ended.
+    /// The failure of what ran over this connection: a refused certificate and budgets of links that are used up explain how it ended.
     pub fn explain(&self, failure: Failure, connection: &Connection) -> Failure {
+        if let Some(message) = connection.close_reason().as_ref().and_then(refused_by_server) {
+            return Failure { message, exit: Exit::Forbidden, is_stalled: false, ..failure };
+        }
         match &self.caps {
             Some(caps) => caps.explain(failure, connection),
             None => failure,
@@ -371,6 +378,9 @@ impl ClientOptions {
             .handshake_timeout(self.connect_timeout)
             .versions(self.transport.quic_version.clone().unwrap_or_default())
             .early_data(self.early_data);
+        if let Some(identity) = &self.identity {
+            builder = builder.identity(identity.clone());
+        }
         if let Some(file) = &self.session_file {
             match FileSessions::open(file) {
                 Ok(sessions) => builder = builder.sessions(Arc::new(sessions)),
