@@ -21,7 +21,7 @@ use crate::units::parse_bytes;
 use hawser::policy::PolicySetFactory;
 use hawser::{
     Cipher, ClientConfig, Connection, FileSessions, Identity, LinkSelector, Links, PathManagerFactory,
-    PathSpec, Pin, PolicySpec, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
+    PathSpec, Pin, PolicySpec, QlogAddresses, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
     Versions,
 };
 pub use values::{bare_host, listen_address, prefix, seconds, seconds_or_none, workers};
@@ -39,6 +39,12 @@ pub struct TransportOptions {
     /// Maximum size of each of these files, in bytes (suffixes k, M, G)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G", hide_short_help = true)]
     qlog_limit: u64,
+    /// Write addresses into these files as they are
+    ///
+    /// Otherwise each has the same name throughout a file, which is of a network for documentation: 192.0.2.1 and so on
+    /// for the client, 198.51.100.1 and so on for the server. Loopback addresses and ports are shown in any case
+    #[arg(long, hide_short_help = true)]
+    qlog_addresses: bool,
     /// QUIC versions to speak, most wanted first: 1, 2, or both as 1,2 or 2,1
     ///
     /// A client begins with 1 if it is listed, and a server that speaks both moves it to the version that it
@@ -121,6 +127,11 @@ impl TransportOptions {
         }
     }
 
+    /// How traces show addresses.
+    fn shown_addresses(&self) -> QlogAddresses {
+        if self.qlog_addresses { QlogAddresses::Full } else { QlogAddresses::Redacted }
+    }
+
     /// Where traces go. A folder that cannot be made is a failure of the option, and a warning of the variable.
     fn qlog(&self) -> Option<PathBuf> {
         if self.qlog.is_some() {
@@ -147,6 +158,7 @@ impl TransportOptions {
         if let Some(versions) = &self.quic_version {
             builder = builder.versions(versions.clone(), VersionPreference::Server);
         }
+        builder = builder.qlog_addresses(self.shown_addresses());
         if let Some(folder) = self.qlog() {
             builder = builder.qlog_directory(folder).qlog_limit(self.qlog_limit);
         }
@@ -391,6 +403,7 @@ impl ClientOptions {
                 Err(error) => return Err(Failure::new(Exit::NotWritten, error.to_string())),
             }
         }
+        builder = builder.qlog_addresses(self.transport.shown_addresses());
         if let Some(folder) = self.transport.qlog() {
             builder = builder.qlog_directory(folder).qlog_limit(self.transport.qlog_limit);
         }

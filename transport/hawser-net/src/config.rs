@@ -9,6 +9,8 @@ use std::time::Duration;
 use hawser_core::crypto::{
     ResumableVerifier, RustlsClient, RustlsServer, ServerId, SessionStore, default_provider, default_ticketer,
 };
+#[cfg(feature = "qlog")]
+use hawser_core::QlogAddresses;
 use hawser_core::{EndpointGroup, PreferredAddresses, TransportConfig, Version, VersionPreference, Versions};
 use hawser_paths::FastestReturn;
 use hawser_policy::{Composed, FeatureId, Registry};
@@ -184,7 +186,8 @@ impl ClientConfigBuilder {
     }
 
     /// Where each connection leaves a qlog trace, `<original destination connection id>_<client|server>.sqlog`. Created
-    /// if need be. Traces hold addresses and packet headers, no keys and no data. Default: none.
+    /// if need be. Traces hold packet headers and, by names unless [`qlog_addresses`](Self::qlog_addresses) says otherwise,
+    /// addresses; no keys and no data. Default: none.
     #[cfg(feature = "qlog")]
     #[must_use]
     pub fn qlog_directory(mut self, folder: impl Into<PathBuf>) -> Self {
@@ -197,6 +200,15 @@ impl ClientConfigBuilder {
     #[must_use]
     pub fn qlog_limit(mut self, bytes: u64) -> Self {
         self.common.traces.limit = bytes;
+        self
+    }
+
+    /// How traces show addresses, also those that begin later ([`Connection::set_qlog`](crate::Connection::set_qlog)). Default:
+    /// [`QlogAddresses::Redacted`], whatever the transport configuration says.
+    #[cfg(feature = "qlog")]
+    #[must_use]
+    pub fn qlog_addresses(mut self, shown: QlogAddresses) -> Self {
+        self.common.traces.addresses = shown;
         self
     }
 
@@ -476,7 +488,8 @@ impl ServerConfigBuilder {
     }
 
     /// Where each connection leaves a qlog trace, `<original destination connection id>_<client|server>.sqlog`. Created
-    /// if need be. Traces hold addresses and packet headers, no keys and no data. Default: none.
+    /// if need be. Traces hold packet headers and, by names unless [`qlog_addresses`](Self::qlog_addresses) says otherwise,
+    /// addresses; no keys and no data. Default: none.
     #[cfg(feature = "qlog")]
     #[must_use]
     pub fn qlog_directory(mut self, folder: impl Into<PathBuf>) -> Self {
@@ -489,6 +502,15 @@ impl ServerConfigBuilder {
     #[must_use]
     pub fn qlog_limit(mut self, bytes: u64) -> Self {
         self.common.traces.limit = bytes;
+        self
+    }
+
+    /// How traces show addresses, also those that begin later ([`Connection::set_qlog`](crate::Connection::set_qlog)). Default:
+    /// [`QlogAddresses::Redacted`], whatever the transport configuration says.
+    #[cfg(feature = "qlog")]
+    #[must_use]
+    pub fn qlog_addresses(mut self, shown: QlogAddresses) -> Self {
+        self.common.traces.addresses = shown;
         self
     }
 
@@ -712,9 +734,7 @@ impl Common {
             transport.features = std::mem::take(&mut transport.features).with(FeatureId::SCHEDULER_REQUEST);
         }
         #[cfg(feature = "qlog")]
-        if let Some(factory) = self.traces.factory()? {
-            Arc::make_mut(&mut transport).qlog = Some(factory);
-        }
+        self.traces.apply(Arc::make_mut(&mut transport))?;
         Ok(transport)
     }
 
