@@ -491,7 +491,7 @@ fn a_report_has_the_metrics_of_the_thesis() {
     );
 }
 
-/// Whoever reaches a server can add records that say anything.
+/// Anyone who reaches a server can add records that say anything.
 #[test]
 fn forged_records_cost_a_report_no_more_than_their_number() {
     let run = RunId(7);

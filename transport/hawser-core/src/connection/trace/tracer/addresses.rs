@@ -35,7 +35,7 @@ impl Addresses {
         FourTuple { local: self.local(tuple.local), remote: self.remote(tuple.remote) }
     }
 
-    /// One of ours.
+    /// One of this end's.
     pub(super) fn local(&mut self, address: SocketAddr) -> SocketAddr {
         self.of(self.side, address)
     }
