@@ -8,6 +8,7 @@ use std::path::Path;
 use hawser_lab::data::table::TableError;
 use serde::Serialize;
 
+use crate::client_certificate::refused_by_server;
 use crate::paths::PathReport;
 use crate::transfer::Goodput;
 
@@ -95,8 +96,8 @@ Exit codes (curl's, where curl has one for the same thing):
   28  the server did not answer in time
   33  the transfer cannot be resumed: the file changed on the server, or it has no ranges
   35  the handshake failed (no common protocol, TLS error)
-  43  the server does not allow it (401, 403, 405; live: wrong key, or another publisher took over;
-      proxy, forward: the gateway does not know the key)
+  43  the server does not allow it (401, 403, 405, or it refuses the client's certificate; live: wrong key, or
+      another publisher took over; proxy, forward: the gateway does not know the key)
   44  there is no such file on the server (404, 410)
   56  the connection was lost
   60  the server's certificate is not acceptable
@@ -246,6 +247,11 @@ impl From<ConnectError> for Failure {
             ConnectError::Handshake(_) | ConnectError::ApplicationProtocol { .. } => Exit::Handshake,
             _ => Exit::Failure,
         };
+        if let ConnectError::Handshake(error) = &error
+            && let Some(words) = refused_by_server(error)
+        {
+            return Failure::new(Exit::Forbidden, words);
+        }
         if let ConnectError::ApplicationProtocol { .. } = &error {
             let words = "the server is there, and does not offer what this command asks for: another command of hawser \
                          may be what runs there (serve, gateway, live relay, vr360 serve, perf server, measure server)";

@@ -4,6 +4,7 @@
 
 pub mod address;
 pub mod caps;
+pub mod client_certificate;
 pub mod control;
 pub mod digest;
 pub mod dscp;

@@ -11,6 +11,7 @@ use hawser_status::Hub;
 use rustls::KeyLog;
 
 use crate::caps::{CapReport, Caps, LinkCap};
+use crate::client_certificate::refused_by_server;
 use crate::exit::{Exit, Failure};
 use crate::key_log::FileKeyLog;
 use crate::output::Output;
@@ -19,8 +20,8 @@ use crate::profile::Profile;
 use crate::units::parse_bytes;
 use hawser::policy::PolicySetFactory;
 use hawser::{
-    Cipher, ClientConfig, Connection, FileSessions, LinkSelector, Links, PathManagerFactory, PathSpec, Pin,
-    PolicySpec, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
+    Cipher, ClientConfig, Connection, FileSessions, Identity, LinkSelector, Links, PathManagerFactory,
+    PathSpec, Pin, PolicySpec, QlogAddresses, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
     Versions,
 };
 pub use values::{bare_host, listen_address, prefix, seconds, seconds_or_none, workers};
@@ -38,6 +39,12 @@ pub struct TransportOptions {
     /// Maximum size of each of these files, in bytes (suffixes k, M, G)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1G", hide_short_help = true)]
     qlog_limit: u64,
+    /// Write addresses into these files as they are
+    ///
+    /// Otherwise each has the same name throughout a file, which is of a network for documentation: 192.0.2.1 and so on
+    /// for the client, 198.51.100.1 and so on for the server. Loopback addresses and ports are shown in any case
+    #[arg(long, hide_short_help = true)]
+    qlog_addresses: bool,
     /// QUIC versions to speak, most wanted first: 1, 2, or both as 1,2 or 2,1
     ///
     /// A client begins with 1 if it is listed, and a server that speaks both moves it to the version that it
@@ -120,6 +127,11 @@ impl TransportOptions {
         }
     }
 
+    /// How traces show addresses.
+    fn shown_addresses(&self) -> QlogAddresses {
+        if self.qlog_addresses { QlogAddresses::Full } else { QlogAddresses::Redacted }
+    }
+
     /// Where traces go. A folder that cannot be made is a failure of the option, and a warning of the variable.
     fn qlog(&self) -> Option<PathBuf> {
         if self.qlog.is_some() {
@@ -146,6 +158,7 @@ impl TransportOptions {
         if let Some(versions) = &self.quic_version {
             builder = builder.versions(versions.clone(), VersionPreference::Server);
         }
+        builder = builder.qlog_addresses(self.shown_addresses());
         if let Some(folder) = self.qlog() {
             builder = builder.qlog_directory(folder).qlog_limit(self.qlog_limit);
         }
@@ -239,6 +252,9 @@ pub struct ClientOptions {
     /// Whether to offer 0-RTT; a subcommand that can use it says so
     #[arg(skip)]
     pub early_data: bool,
+    /// What to show to a server that asks for a certificate; a subcommand with the options for it says so
+    #[arg(skip)]
+    pub identity: Option<Identity>,
     /// Seconds to wait for the server's answer
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
@@ -297,8 +313,11 @@ impl ClientSetup {
         ClientSetup { hub: Some(hub.clone()), ..self }
     }
 
-    /// The failure of what ran over this connection: budgets of links that are used up explain how it ended.
+    /// The failure of what ran over this connection: a refused certificate and budgets of links that are used up explain how it ended.
     pub fn explain(&self, failure: Failure, connection: &Connection) -> Failure {
+        if let Some(message) = connection.close_reason().as_ref().and_then(refused_by_server) {
+            return Failure { message, exit: Exit::Forbidden, is_stalled: false, ..failure };
+        }
         match &self.caps {
             Some(caps) => caps.explain(failure, connection),
             None => failure,
@@ -371,6 +390,9 @@ impl ClientOptions {
             .handshake_timeout(self.connect_timeout)
             .versions(self.transport.quic_version.clone().unwrap_or_default())
             .early_data(self.early_data);
+        if let Some(identity) = &self.identity {
+            builder = builder.identity(identity.clone());
+        }
         if let Some(file) = &self.session_file {
             match FileSessions::open(file) {
                 Ok(sessions) => builder = builder.sessions(Arc::new(sessions)),
@@ -381,6 +403,7 @@ impl ClientOptions {
                 Err(error) => return Err(Failure::new(Exit::NotWritten, error.to_string())),
             }
         }
+        builder = builder.qlog_addresses(self.transport.shown_addresses());
         if let Some(folder) = self.transport.qlog() {
             builder = builder.qlog_directory(folder).qlog_limit(self.transport.qlog_limit);
         }

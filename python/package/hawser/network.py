@@ -349,7 +349,7 @@ async def connect(
     The server is believed if it holds the key of a ``pin``, or an authority of the file ``authorities`` (default: those of this machine)
     signed its certificate for ``server_name`` (default: ``host``). ``alpn`` are the protocols offered, best first. ``links`` are
     interfaces (``"wlan0"``) or local addresses; ``backup_links`` are used when no other works. Times are seconds. ``qlog`` is a folder for
-    traces. Policies are chosen as by :meth:`hawser.Scenario.run`, also with classes of your own.
+    traces, in which names such as 192.0.2.1 stand for addresses. Policies are chosen as by :meth:`hawser.Scenario.run`, also with classes of your own.
 
     Raises ``ConnectionError``, ``TimeoutError``, ``OSError`` (no such host or file), ``ValueError`` for what makes no sense.
     """

@@ -12,7 +12,7 @@ use hawser_policy::{
 use hawser_wire::Version;
 
 #[cfg(feature = "qlog")]
-use crate::connection::qlog::QlogFactory;
+use crate::connection::qlog::{QlogAddresses, QlogFactory};
 use crate::crypto;
 use crate::quic_lb::QuicLbServer;
 use crate::receive_memory::ReceiveMemory;
@@ -103,6 +103,10 @@ pub struct TransportConfig {
     /// Where each connection's qlog trace goes, from its first packet on; `None`, the default: no traces.
     #[cfg(feature = "qlog")]
     pub qlog: Option<QlogFactory>,
+    /// How traces show addresses. Default: [`QlogAddresses::Full`]; a driver with sockets says [`QlogAddresses::Redacted`]
+    /// unless it is asked for more.
+    #[cfg(feature = "qlog")]
+    pub qlog_addresses: QlogAddresses,
 }
 
 impl TransportConfig {
@@ -152,6 +156,8 @@ impl TransportConfig {
             grease: true,
             #[cfg(feature = "qlog")]
             qlog: None,
+            #[cfg(feature = "qlog")]
+            qlog_addresses: QlogAddresses::default(),
         }
     }
 

@@ -120,7 +120,7 @@ pub use connection::{
     Connection, EarlyData, Event, FirstSend, LinkTrafficMeter, PathError, SetControllerError,
 };
 #[cfg(feature = "qlog")]
-pub use connection::{QlogConnection, QlogFactory};
+pub use connection::{QlogAddresses, QlogConnection, QlogFactory};
 pub use endpoint::{
     AcceptError, AcceptErrorReason, ConnectError, ConnectionHandle, Datagram, Endpoint, EndpointEvent,
     EndpointGroup, Incoming, RetryError, Routed, StatelessDatagram, Transmit,

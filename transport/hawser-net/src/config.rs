@@ -9,6 +9,8 @@ use std::time::Duration;
 use hawser_core::crypto::{
     ResumableVerifier, RustlsClient, RustlsServer, ServerId, SessionStore, default_provider, default_ticketer,
 };
+#[cfg(feature = "qlog")]
+use hawser_core::QlogAddresses;
 use hawser_core::{EndpointGroup, PreferredAddresses, TransportConfig, Version, VersionPreference, Versions};
 use hawser_paths::FastestReturn;
 use hawser_policy::{Composed, FeatureId, Registry};
@@ -16,13 +18,14 @@ use hawser_sched::{EarliestArrival, EarliestArrivalParameters};
 use rustls::KeyLog;
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
-use rustls::server::ServerSessionMemoryCache;
+use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls_pki_types::ServerName;
 
 use crate::sessions::SessionsOf;
 use crate::trust::RecordingVerifier;
 use crate::{
-    CertificateProblem, Cipher, ConfigError, FullMesh, Identity, PathManagerFactory, PathManagerInit, Trust,
+    CertificateProblem, Cipher, ClientAuthorities, ConfigError, FullMesh, Identity, PathManagerFactory,
+    PathManagerInit, Trust,
 };
 
 /// Every policy that comes with Hawser, by name.
@@ -75,6 +78,7 @@ impl ClientConfig {
     pub fn builder() -> ClientConfigBuilder {
         ClientConfigBuilder {
             trust: None,
+            identity: None,
             tls: None,
             common: Common::default(),
             handshake_timeout: Duration::from_secs(10),
@@ -89,7 +93,8 @@ impl ClientConfig {
 
     /// Starts from a rustls configuration: client certificates, own verifiers, roots and suites are those that it says. It has to
     /// speak TLS 1.3. What the builder says of application protocols, key log, resumption and 0-RTT is added to it; that of
-    /// [`trust`](ClientConfigBuilder::trust), [`cipher_suites`](ClientConfigBuilder::cipher_suites) and
+    /// [`trust`](ClientConfigBuilder::trust), [`identity`](ClientConfigBuilder::identity),
+    /// [`cipher_suites`](ClientConfigBuilder::cipher_suites) and
     /// [`crypto_provider`](ClientConfigBuilder::crypto_provider) would contradict it, and is an error of
     /// [`build`](ClientConfigBuilder::build). A refused certificate is reported as a failed handshake, in the words of rustls, and
     /// a [store of sessions](ClientConfigBuilder::sessions) finds none again. A server that refuses the client's certificate says so
@@ -134,6 +139,7 @@ impl fmt::Debug for ClientConfig {
 pub struct ClientConfigBuilder {
     /// `None`: this machine's authorities.
     trust: Option<Trust>,
+    identity: Option<Identity>,
     /// The application's own, in place of one that is made here.
     tls: Option<rustls::ClientConfig>,
     common: Common,
@@ -151,6 +157,15 @@ impl ClientConfigBuilder {
     #[must_use]
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = Some(trust);
+        self
+    }
+
+    /// The certificate to show to servers that ask for one ([`ServerConfigBuilder::client_authorities`]). A server that refuses it
+    /// says so after `connect` has returned: wait for [`Connection::confirmed`](crate::Connection::confirmed). No
+    /// [store of sessions](Self::sessions) is used then: a ticket would stand for the certificate. Default: none.
+    #[must_use]
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.identity = Some(identity);
         self
     }
 
@@ -176,7 +191,8 @@ impl ClientConfigBuilder {
     }
 
     /// Where each connection leaves a qlog trace, `<original destination connection id>_<client|server>.sqlog`. Created
-    /// if need be. Traces hold addresses and packet headers, no keys and no data. Default: none.
+    /// if need be. Traces hold packet headers and, by names unless [`qlog_addresses`](Self::qlog_addresses) says otherwise,
+    /// addresses; no keys and no data. Default: none.
     #[cfg(feature = "qlog")]
     #[must_use]
     pub fn qlog_directory(mut self, folder: impl Into<PathBuf>) -> Self {
@@ -189,6 +205,15 @@ impl ClientConfigBuilder {
     #[must_use]
     pub fn qlog_limit(mut self, bytes: u64) -> Self {
         self.common.traces.limit = bytes;
+        self
+    }
+
+    /// How traces show addresses, also those that begin later ([`Connection::set_qlog`](crate::Connection::set_qlog)). Default:
+    /// [`QlogAddresses::Redacted`], whatever the transport configuration says.
+    #[cfg(feature = "qlog")]
+    #[must_use]
+    pub fn qlog_addresses(mut self, shown: QlogAddresses) -> Self {
+        self.common.traces.addresses = shown;
         self
     }
 
@@ -279,13 +304,16 @@ impl ClientConfigBuilder {
             return Err(ConfigError::FirstVersion { first: first_version, offered: self.versions });
         }
         let transport = self.common.transport()?;
+        let shows_certificate = self.identity.is_some();
         let (mut tls, verifier) = match self.tls {
             Some(tls) => {
-                self.common.check_own(self.trust.is_some().then_some("trust"))?;
+                let trust = self.trust.is_some().then_some("trust");
+                self.common.check_own(trust.or(shows_certificate.then_some("identity")))?;
                 (tls, None)
             }
             None => {
-                let (tls, verifier) = client_tls(&self.trust.unwrap_or_default(), self.common.provider()?)?;
+                let trust = self.trust.unwrap_or_default();
+                let (tls, verifier) = client_tls(&trust, self.identity, self.common.provider()?)?;
                 (tls, Some(verifier))
             }
         };
@@ -300,7 +328,7 @@ impl ClientConfigBuilder {
         }
         tls.enable_early_data |= self.early_data;
         let (early_data, alpn) = (tls.enable_early_data, tls.alpn_protocols.clone());
-        let sessions = self.sessions.filter(|_| self.common.session_resumption);
+        let sessions = self.sessions.filter(|_| self.common.session_resumption && !shows_certificate);
         let tls = Arc::new(match &sessions {
             Some(store) => RustlsClient::with_sessions(Arc::new(tls), store.clone())?,
             None => RustlsClient::new(Arc::new(tls))?,
@@ -324,10 +352,11 @@ impl ClientConfigBuilder {
     }
 }
 
-/// TLS that believes whom `trust` says, and what remembers why it did not.
+/// TLS that believes whom `trust` says and shows this certificate to servers that ask, and what remembers why it did not believe.
 //= rfc9001-4.2-1: clients offer TLS 1.3 only
 fn client_tls(
     trust: &Trust,
+    identity: Option<Identity>,
     provider: Arc<CryptoProvider>,
 ) -> Result<(rustls::ClientConfig, Arc<RecordingVerifier>), ConfigError> {
     let verifier = Arc::new(RecordingVerifier::new(trust.verifier(&provider)?));
@@ -335,8 +364,13 @@ fn client_tls(
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|error| ConfigError::Tls(error.to_string()))?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(ResumableVerifier::new(verifier.clone())))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(ResumableVerifier::new(verifier.clone())));
+    let tls = match identity {
+        Some(Identity { certificates, key }) => {
+            tls.with_client_auth_cert(certificates, key).map_err(ConfigError::Identity)?
+        }
+        None => tls.with_no_client_auth(),
+    };
     Ok((tls, verifier))
 }
 
@@ -358,9 +392,9 @@ impl ServerConfig {
 
     /// Starts from a rustls configuration: certificates by the name that a client asks for, client certificates, own verifiers
     /// and suites are those that it says. It has to speak TLS 1.3. What the builder says of application protocols, key log,
-    /// resumption and 0-RTT is added to it; that of [`cipher_suites`](ServerConfigBuilder::cipher_suites) and
-    /// [`crypto_provider`](ServerConfigBuilder::crypto_provider) would contradict it, and is an error of
-    /// [`build`](ServerConfigBuilder::build).
+    /// resumption and 0-RTT is added to it; that of [`client_authorities`](ServerConfigBuilder::client_authorities),
+    /// [`cipher_suites`](ServerConfigBuilder::cipher_suites) and [`crypto_provider`](ServerConfigBuilder::crypto_provider)
+    /// would contradict it, and is an error of [`build`](ServerConfigBuilder::build).
     pub fn from_rustls(config: rustls::ServerConfig) -> ServerConfigBuilder {
         Self::with(ServerTls::Own(Box::new(config)))
     }
@@ -368,6 +402,7 @@ impl ServerConfig {
     fn with(tls: ServerTls) -> ServerConfigBuilder {
         ServerConfigBuilder {
             tls,
+            client_authorities: None,
             common: Common::default(),
             token_key: rand::random(),
             accepted_token_keys: Vec::new(),
@@ -401,7 +436,7 @@ impl Identity {
 
 /// What a server's TLS is made of.
 enum ServerTls {
-    /// One certificate for all names, and any client.
+    /// One certificate for all names.
     Identity(Identity),
     /// As the application says.
     Own(Box<rustls::ServerConfig>),
@@ -410,6 +445,8 @@ enum ServerTls {
 /// Builds a [`ServerConfig`].
 pub struct ServerConfigBuilder {
     tls: ServerTls,
+    /// `None`: clients are asked for no certificate.
+    client_authorities: Option<ClientAuthorities>,
     common: Common,
     token_key: [u8; 32],
     accepted_token_keys: Vec<[u8; 32]>,
@@ -424,6 +461,18 @@ pub struct ServerConfigBuilder {
 }
 
 impl ServerConfigBuilder {
+    /// Asks clients for a certificate that one of these authorities signed. A client that shows one has it in
+    /// [`Connection::peer_identity`](crate::Connection::peer_identity); one without a certificate is accepted as well, and what
+    /// it may do is up to the application. One that shows another certificate, or one that has expired, is refused.
+    ///
+    /// Sessions are not resumed then, and no 0-RTT is taken: a ticket could outlive the certificate. Default: no certificate
+    /// is asked for.
+    #[must_use]
+    pub fn client_authorities(mut self, authorities: ClientAuthorities) -> Self {
+        self.client_authorities = Some(authorities);
+        self
+    }
+
     /// Application protocols to accept, best first (ALPN, RFC 7301). Clients that offer none of them are refused.
     #[must_use]
     pub fn alpn<P: AsRef<[u8]>>(mut self, protocols: impl IntoIterator<Item = P>) -> Self {
@@ -446,7 +495,8 @@ impl ServerConfigBuilder {
     }
 
     /// Where each connection leaves a qlog trace, `<original destination connection id>_<client|server>.sqlog`. Created
-    /// if need be. Traces hold addresses and packet headers, no keys and no data. Default: none.
+    /// if need be. Traces hold packet headers and, by names unless [`qlog_addresses`](Self::qlog_addresses) says otherwise,
+    /// addresses; no keys and no data. Default: none.
     #[cfg(feature = "qlog")]
     #[must_use]
     pub fn qlog_directory(mut self, folder: impl Into<PathBuf>) -> Self {
@@ -459,6 +509,15 @@ impl ServerConfigBuilder {
     #[must_use]
     pub fn qlog_limit(mut self, bytes: u64) -> Self {
         self.common.traces.limit = bytes;
+        self
+    }
+
+    /// How traces show addresses, also those that begin later ([`Connection::set_qlog`](crate::Connection::set_qlog)). Default:
+    /// [`QlogAddresses::Redacted`], whatever the transport configuration says.
+    #[cfg(feature = "qlog")]
+    #[must_use]
+    pub fn qlog_addresses(mut self, shown: QlogAddresses) -> Self {
+        self.common.traces.addresses = shown;
         self
     }
 
@@ -585,16 +644,22 @@ impl ServerConfigBuilder {
             return Err(ConfigError::Workers { asked: self.workers, most: Self::MAX_WORKERS });
         }
         let transport = self.common.transport()?;
+        let knows_clients = self.client_authorities.is_some();
         let mut tls = match self.tls {
             ServerTls::Own(tls) => {
-                self.common.check_own(None)?;
+                self.common.check_own(knows_clients.then_some("client_authorities"))?;
                 *tls
             }
             ServerTls::Identity(identity) => {
-                rustls::ServerConfig::builder_with_provider(self.common.provider()?)
+                let provider = self.common.provider()?;
+                let clients = match &self.client_authorities {
+                    Some(authorities) => authorities.verifier(&provider)?,
+                    None => WebPkiClientVerifier::no_client_auth(),
+                };
+                rustls::ServerConfig::builder_with_provider(provider)
                     .with_protocol_versions(&[&rustls::version::TLS13])
                     .map_err(|error| ConfigError::Tls(error.to_string()))?
-                    .with_no_client_auth()
+                    .with_client_cert_verifier(clients)
                     .with_single_cert(identity.certificates, identity.key)
                     .map_err(ConfigError::Identity)?
             }
@@ -605,7 +670,7 @@ impl ServerConfigBuilder {
         if let Some(log) = self.common.key_log {
             tls.key_log = log;
         }
-        match (self.common.session_resumption, self.early_data) {
+        match (self.common.session_resumption && !knows_clients, self.early_data) {
             (false, _) => tls.send_tls13_tickets = 0,
             // The server remembers nothing, so that any number of clients can come back.
             (true, false) => {
@@ -679,9 +744,7 @@ impl Common {
             transport.features = std::mem::take(&mut transport.features).with(FeatureId::SCHEDULER_REQUEST);
         }
         #[cfg(feature = "qlog")]
-        if let Some(factory) = self.traces.factory()? {
-            Arc::make_mut(&mut transport).qlog = Some(factory);
-        }
+        self.traces.apply(Arc::make_mut(&mut transport))?;
         Ok(transport)
     }
 

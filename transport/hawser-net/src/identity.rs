@@ -1,4 +1,4 @@
-//! A server's certificate and key.
+//! The certificate and key of a server, or of a client that shows one.
 
 use std::fs;
 use std::io;

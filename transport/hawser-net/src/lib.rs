@@ -123,5 +123,5 @@ pub use stream::{
     AbortError, Chunk, ClosedStream, FrameError, ReadError, ReadExactError, ReadToEndError, RecvStream,
     SendStream, StoppedError, WriteError,
 };
-pub use trust::{CertificateProblem, Trust};
+pub use trust::{CertificateProblem, ClientAuthorities, Trust};
 pub use worker::WorkerStats;

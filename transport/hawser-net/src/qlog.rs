@@ -6,34 +6,38 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hawser_core::QlogFactory;
+use hawser_core::{QlogAddresses, QlogFactory, TransportConfig};
 
 use crate::ConfigError;
 
 /// Traces of one end with the same id. The client chooses the id, so anybody can make a server meet one again.
 const MAX_SAME_ID: u32 = 16;
 
-/// Where the traces of an end go.
+/// Where the traces of an end go, and what they show.
 pub(crate) struct Traces {
     pub(crate) folder: Option<PathBuf>,
     /// Most bytes of one.
     pub(crate) limit: u64,
+    /// Addresses of sockets are of people.
+    pub(crate) addresses: QlogAddresses,
 }
 
 impl Default for Traces {
     fn default() -> Self {
-        Traces { folder: None, limit: 1 << 30 }
+        Traces { folder: None, limit: 1 << 30, addresses: QlogAddresses::Redacted }
     }
 }
 
 impl Traces {
-    /// What opens them, if they are wanted; creates the folder.
-    pub(crate) fn factory(&self) -> Result<Option<QlogFactory>, ConfigError> {
-        let Some(folder) = self.folder.clone() else { return Ok(None) };
+    /// Puts them into the configuration of an end; creates the folder, if they are wanted.
+    pub(crate) fn apply(&self, transport: &mut TransportConfig) -> Result<(), ConfigError> {
+        transport.qlog_addresses = self.addresses;
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
         match std::fs::create_dir_all(&folder) {
-            Ok(()) => Ok(Some(in_folder(folder, self.limit))),
-            Err(source) => Err(ConfigError::QlogDirectory { folder, source }),
+            Ok(()) => transport.qlog = Some(in_folder(folder, self.limit)),
+            Err(source) => return Err(ConfigError::QlogDirectory { folder, source }),
         }
+        Ok(())
     }
 }
 

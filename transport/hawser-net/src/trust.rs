@@ -1,4 +1,6 @@
-//! Whom a client believes.
+//! Whom a client believes; [`clients`]: which clients a server knows.
+
+mod clients;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,6 +13,8 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+pub use self::clients::ClientAuthorities;
 
 use crate::identity::{IdentityError, read_certificates};
 use crate::{ConfigError, Pin, Printable};
@@ -63,19 +67,22 @@ impl Trust {
     ) -> Result<Arc<dyn ServerCertVerifier>, ConfigError> {
         match self {
             Trust::System => web_pki(system_roots()?, provider),
-            Trust::Authorities(authorities) => {
-                let mut roots = RootCertStore::empty();
-                for authority in authorities {
-                    roots.add(authority.clone()).map_err(ConfigError::Authority)?;
-                }
-                web_pki(roots, provider)
-            }
+            Trust::Authorities(authorities) => web_pki(roots_of(authorities)?, provider),
             Trust::Pins(pins) => {
                 Ok(Arc::new(KeyVerifier { accepted: Some(pins.clone()), provider: provider.clone() }))
             }
             Trust::Insecure => Ok(Arc::new(KeyVerifier { accepted: None, provider: provider.clone() })),
         }
     }
+}
+
+/// A store of these authorities.
+fn roots_of(authorities: &[CertificateDer<'static>]) -> Result<RootCertStore, ConfigError> {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
+        roots.add(authority.clone()).map_err(ConfigError::Authority)?;
+    }
+    Ok(roots)
 }
 
 #[cfg(feature = "native-certs")]

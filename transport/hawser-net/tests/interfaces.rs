@@ -24,7 +24,7 @@ struct Town {
 }
 
 /// Moves this thread to a namespace where it may do as it likes. `false`: not permitted.
-fn enter_namespace() -> bool {
+pub(crate) fn enter_namespace() -> bool {
     if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
         eprintln!("skipped: network namespaces need root ({error})");
         return false;
@@ -33,7 +33,7 @@ fn enter_namespace() -> bool {
     true
 }
 
-fn ip(arguments: &str) -> String {
+pub(crate) fn ip(arguments: &str) -> String {
     let output = Command::new("ip").args(arguments.split_whitespace()).output().unwrap();
     assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()

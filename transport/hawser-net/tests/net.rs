@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // Helpers of tests: what is missing fails them.
 
 mod ciphers;
+mod client_certificates;
 mod common;
 mod early_data;
 mod failures;

@@ -49,7 +49,7 @@
 //! `learned` (default): policies that come with what training made (`dqn`, `4d-map`, `ride`; the models of `sscc`). `h3`: HTTP/3. The command `hawser` is a crate of its own, `hawser-cli`.
 
 #[cfg(feature = "qlog")]
-pub use hawser_core::{QlogConnection, QlogFactory};
+pub use hawser_core::{QlogAddresses, QlogConnection, QlogFactory};
 #[cfg(feature = "h3")]
 pub use hawser_h3 as h3;
 pub use hawser_net::*;

@@ -15,6 +15,15 @@ const LARGEST: u64 = 1 << 30;
 /// Longer than any recording; times that are wrong look like years.
 const LONGEST: Nanos = 31 * 86_400 * SECOND;
 
+/// Fails if a trace covers more than makes sense.
+pub(crate) fn check_duration(source: Source<'_>, duration: Nanos) -> Result<(), TraceError> {
+    if duration <= LONGEST {
+        return Ok(());
+    }
+    let days = duration / (86_400 * SECOND);
+    Err(source.error(format!("it covers {days} days; a trace of at most 31 makes sense")))
+}
+
 /// A file to read, or a text given in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
@@ -148,10 +157,7 @@ pub fn parse(file: &str, text: &str, options: &ReadOptions) -> Result<Trace, Tra
     let source = Source { file, text, format };
     let hints = Hints { interval: options.interval.max(1) };
     let mut trace = format.parse(source, &name_of(file), hints)?;
-    if trace.duration > LONGEST {
-        let days = trace.duration / (86_400 * SECOND);
-        return Err(source.error(format!("it covers {days} days; a trace of at most 31 makes sense")));
-    }
+    check_duration(source, trace.duration)?;
     if let (Some(only), Format::Mahimahi | Format::Delay | Format::Pensieve | Format::Series) =
         (options.direction, format)
     {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hawser::{ClientConfig, Connection, Endpoint, Links, PathInfo, default_transport};
+use hawser::{ClientConfig, Connection, Endpoint, Links, PathInfo, QlogAddresses, default_transport};
 use serde_json::Value;
 
 use super::{Finding, Findings};
@@ -67,6 +67,8 @@ async fn look(host: &str, options: &HostOptions, findings: &mut Findings) -> Res
         .alpn(["h3"])
         .transport(transport)
         .qlog_directory(folder.path())
+        // They name the links in what is found; the folder goes when that is said.
+        .qlog_addresses(QlogAddresses::Full)
         .build()?;
     let endpoint = Endpoint::client(config, Links::All)?;
     let began = Instant::now();

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 
 use batches::{Batch, Destination, Target, batches};
 use hawser::Registry;
+use hawser_command::client_certificate::ClientCertificate;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::interrupt::Interrupt;
 use hawser_command::options::{ClientOptions, ClientSetup};
@@ -102,6 +103,9 @@ pub(crate) struct Get {
     /// How to reach the server
     #[command(flatten)]
     client: ClientOptions,
+    /// What to show to it
+    #[command(flatten)]
+    certificate: ClientCertificate,
 }
 
 fn only_dash(text: &str) -> Result<String, String> {
@@ -134,6 +138,7 @@ pub(crate) async fn run(
         std::fs::create_dir_all(folder).map_err(|error| Failure::write(folder, &error))?;
     }
     arguments.client.early_data = arguments.early_data;
+    arguments.client.identity = arguments.certificate.identity()?;
     if arguments.hq {
         return hq::run(&arguments, registry, output, &mut interrupt).await;
     }

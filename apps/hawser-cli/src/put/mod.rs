@@ -14,6 +14,7 @@ use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
 use http::{Method, Request, Response, StatusCode};
 
 use hawser::Registry;
+use hawser_command::client_certificate::ClientCertificate;
 use hawser_command::digest::{Digest, REPR_DIGEST};
 use hawser_command::exit::{Exit, Failure, Measured};
 use hawser_command::http_client::{check_status, describe, is_transient, repr_digest, request};
@@ -41,6 +42,7 @@ Examples:
   hawser put video.mp4 https://host:4433/today.mp4 --pin 'PIN'  under another name
   hawser put --limit-rate 2M --retry 5 video.mp4 URL            slowly, and stubbornly
   hawser put --resume video.mp4 URL                             the rest of what an earlier one did not finish
+  hawser put --client-cert my.pem --client-key my.key FILE URL  where the server wants a certificate (--client-ca)
   tar c photos | hawser put - https://host:4433/photos.tar      what comes from another program";
 
 /// So often another connection is tried when the server is there and takes nothing.
@@ -80,15 +82,19 @@ pub(crate) struct Put {
     /// How to reach the server
     #[command(flatten)]
     client: ClientOptions,
+    /// What to show to it
+    #[command(flatten)]
+    certificate: ClientCertificate,
 }
 
 /// Sends the file, trying as often as was asked.
 pub(crate) async fn run(
-    arguments: Put,
+    mut arguments: Put,
     registry: &Arc<Registry>,
     output: Output,
     mut interrupt: Interrupt,
 ) -> Result<(), Failure> {
+    arguments.client.identity = arguments.certificate.identity()?;
     let client = arguments.client.setup(registry, &HTTP, output)?;
     let mut url: Url = arguments.url.parse()?;
     let key = key::find(arguments.key_file.as_deref())?;

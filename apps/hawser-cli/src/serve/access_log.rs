@@ -38,12 +38,19 @@ pub(super) struct Entry<'a> {
     pub(super) broken_off: Option<String>,
 }
 
-/// An entry with its time.
+/// A client that made no request, since its handshake failed.
+#[derive(Debug, Serialize)]
+struct Refusal<'a> {
+    remote: SocketAddr,
+    refused: &'a str,
+}
+
+/// An entry or refusal with its time.
 #[derive(Serialize)]
-struct Timed<'a> {
+struct Timed<'a, T> {
     time: &'a str,
     #[serde(flatten)]
-    entry: &'a Entry<'a>,
+    entry: &'a T,
 }
 
 impl AccessLog {
@@ -52,10 +59,24 @@ impl AccessLog {
         let line = match self {
             AccessLog::None => return,
             AccessLog::Text => text(&now(), entry),
-            AccessLog::Json => serde_json::to_string(&Timed { time: &now(), entry }).unwrap_or_default(),
+            AccessLog::Json => json(entry),
         };
         output.remark(line);
     }
+
+    /// Logs on standard error why a client was refused.
+    pub(super) fn refuse(self, remote: SocketAddr, reason: &str, output: Output) {
+        match self {
+            AccessLog::None => {}
+            AccessLog::Text => output.remark(format_args!("{} {remote} no connection: {reason}", now())),
+            AccessLog::Json => output.remark(json(&Refusal { remote, refused: reason })),
+        }
+    }
+}
+
+/// A line for programs.
+fn json(entry: &impl Serialize) -> String {
+    serde_json::to_string(&Timed { time: &now(), entry }).unwrap_or_default()
 }
 
 /// The time of day in UTC (RFC 3339).
@@ -102,6 +123,9 @@ mod tests {
         let read: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!((read["time"].as_str(), read["path"].as_str()), (Some("t"), Some("/a\u{1b}\"b")));
         assert!(!json.contains('\n') && read.get("broken_off").is_none());
+        let refusal = Refusal { remote, refused: "it has expired" };
+        let json = serde_json::to_string(&Timed { time: "t", entry: &refusal }).unwrap();
+        assert_eq!(json, r#"{"time":"t","remote":"192.0.2.1:50","refused":"it has expired"}"#);
         assert!(now().ends_with('Z') && now().len() >= 20);
     }
 }

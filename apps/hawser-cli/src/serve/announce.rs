@@ -52,7 +52,8 @@ pub(super) fn announce(
     let trust = if own { format!(" --pin '{pin}'") } else { String::new() };
     output.remark(format_args!("  hawser get{trust} -O {url}FILE"));
     if arguments.allow_put {
-        output.remark(format_args!("  hawser put{trust} FILE {url}"));
+        let shown = if arguments.client_ca.is_some() { " --client-cert CERT --client-key KEY" } else { "" };
+        output.remark(format_args!("  hawser put{trust}{shown} FILE {url}"));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::limits::Share;
 use super::{H3_NO_ERROR, Server, hq, respond};
+use hawser_command::client_certificate::refused_client;
 use hawser_command::interrupt::Interrupt;
 use hawser_command::sources::{Client, STALL_TIMEOUT, Taken, Waiting};
 
@@ -26,12 +27,15 @@ pub(super) async fn accept(server: Arc<Server>, waiting: Waiting, early_data: bo
     let remote = waiting.remote;
     let client = match early_data {
         true => waiting.connect_early(H3_EXCESSIVE_LOAD).map(Some),
-        false => Ok(waiting.connect(H3_EXCESSIVE_LOAD).await),
+        false => waiting.try_connect(H3_EXCESSIVE_LOAD).await,
     };
     match client {
         Ok(Some(client)) => serve(&server, client, interrupt).await,
         Ok(None) => {}
-        Err(error) => tracing::info!(%remote, %error, "no connection"),
+        Err(error) => match refused_client(&error) {
+            Some(reason) => server.access_log.refuse(remote, &reason, server.output),
+            None => tracing::info!(%remote, %error, "no connection"),
+        },
     }
 }
 

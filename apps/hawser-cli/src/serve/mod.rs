@@ -21,7 +21,7 @@ use self::access_log::AccessLog;
 use crate::service;
 use crate::site::{Keys, Quota, Rights, Site};
 use hawser::Registry;
-use hawser::{Endpoint, Identity, ServerConfig};
+use hawser::{ClientAuthorities, Endpoint, Identity, ServerConfig};
 use hawser_command::control::ControlOptions;
 use hawser_command::environment::variable;
 use hawser_command::exit::Failure;
@@ -47,6 +47,7 @@ Examples:
   hawser serve .                                     everything in this folder, on UDP port 4433
   hawser serve /srv --listen [::]:443 --cert fullchain.pem --key privkey.pem
   hawser serve inbox --allow-put --put-key keys      holders of a key may store files here
+  hawser serve inbox --allow-put --client-ca ca.pem  holders of a certificate may
   hawser serve . --scheduler ecf --congestion olia   how data is spread, and how fast
   hawser serve . --allow-scheduler ecf,minrtt        clients may choose these two: hawser get --scheduler ecf";
 
@@ -69,7 +70,7 @@ pub(crate) struct Serve {
     /// How each request is logged, on standard error
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     access_log: AccessLog,
-    /// Let clients store files with PUT: everybody, unless --put-key or HAWSER_PUT_KEY says who
+    /// Let clients store files with PUT: everybody, unless --put-key, HAWSER_PUT_KEY or --client-ca says who
     #[arg(long)]
     allow_put: bool,
     /// Only clients that name one of the keys in this file may store files (`hawser put --key-file`); one in each
@@ -79,6 +80,12 @@ pub(crate) struct Serve {
     /// instead
     #[arg(long, value_name = "FILE", requires = "allow_put")]
     put_key: Option<PathBuf>,
+    /// Only clients with a certificate that an authority in this file (PEM) has signed may store files (`hawser put
+    /// --client-cert`); others read as before
+    ///
+    /// With --put-key they need a key as well. Sessions are not resumed. Reloaded on SIGHUP
+    #[arg(long, value_name = "FILE", requires = "allow_put", conflicts_with = "early_data")]
+    client_ca: Option<PathBuf>,
     /// Stored files do not replace others
     #[arg(long, requires = "allow_put")]
     no_replace: bool,
@@ -88,8 +95,8 @@ pub(crate) struct Serve {
     /// Most bytes that all uploads together may add to the folder while the server runs (suffixes k, M, G; 0: no limit)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64G", requires = "allow_put")]
     upload_quota: u64,
-    /// Most of these bytes that one address (of IPv6: one /64) may add without a key of --put-key (suffixes k, M,
-    /// G; 0: no limit)
+    /// Most of these bytes that one address (of IPv6: one /64) may add where neither --put-key nor --client-ca says who may
+    /// (suffixes k, M, G; 0: no limit)
     ///
     /// Default: an eighth of --upload-quota, but a file of --max-upload in any case
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "allow_put")]
@@ -179,6 +186,7 @@ pub(crate) async fn run(
     let rights = Rights {
         put: arguments.allow_put,
         keys: put_keys(&arguments)?,
+        certificates: arguments.client_ca.is_some(),
         replace: !arguments.no_replace,
         max_upload: Some(arguments.max_upload).filter(|most| *most > 0),
         upload_quota: quota(&arguments),
@@ -253,6 +261,9 @@ fn configuration(
     let mut config =
         ServerConfig::builder(identity.clone()).workers(arguments.workers).early_data(arguments.early_data);
     config = config.preferred_addresses(announce::preferred_addresses(&arguments.preferred_address)?);
+    if let Some(path) = &arguments.client_ca {
+        config = config.client_authorities(ClientAuthorities::from_file(path)?);
+    }
     if let Some(path) = &arguments.token_keys {
         let keys = token_keys::read(path)?;
         let (first, accepted) = keys.split_first().ok_or_else(|| Failure::usage("no token keys"))?;

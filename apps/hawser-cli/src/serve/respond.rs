@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use super::Server;
 use super::access_log::Entry;
 use super::limits::{BLOCK, BlockPermit, PIECE, ReplyPermit, SMALL, Share, header_in_time};
-use crate::site::{Body, PendingDigest, Refusal, Reply, Upload};
+use crate::site::{Body, PendingDigest, Refusal, Reply, Sender, Upload};
 use hawser_command::digest::REPR_DIGEST;
 use hawser_command::http_client::describe_stream;
 use hawser_command::sources::{Pace, Taken};
@@ -71,7 +71,8 @@ pub(super) async fn respond(
         Answered { reply, _permit: None, _memory: None }
     } else if request.method() == Method::PUT {
         let Ok(permit) = share.reply().await else { return };
-        let reply = store(server, share, &request, &mut stream, &mut stored).await;
+        let sender = Sender { source: share.source(), is_certified: connection.peer_identity().is_some() };
+        let reply = store(server, share, sender, &request, &mut stream, &mut stored).await;
         Answered { reply, _permit: Some(permit), _memory: None }
     } else {
         match answer(server, share, &request).await {
@@ -321,6 +322,7 @@ pub(super) fn read_block(file: &Arc<File>, start: u64, end: u64) -> JoinHandle<i
 async fn store(
     server: &Arc<Server>,
     share: &Share,
+    sender: Sender,
     request: &Request<()>,
     stream: &mut Stream,
     stored: &mut u64,
@@ -331,8 +333,7 @@ async fn store(
     };
     let begin = {
         let (server, uri, headers) = (server.clone(), request.uri().clone(), request.headers().clone());
-        let source = share.source();
-        tokio::task::spawn_blocking(move || server.site.begin_upload(source, &uri, &headers)).await
+        tokio::task::spawn_blocking(move || server.site.begin_upload(sender, &uri, &headers)).await
     };
     let mut upload = match begin {
         Ok(Ok(upload)) => upload,

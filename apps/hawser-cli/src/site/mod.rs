@@ -54,6 +54,8 @@ pub(crate) struct Rights {
     pub(crate) put: bool,
     /// For those who name one of these keys; `None`: for everybody.
     pub(crate) keys: Option<Keys>,
+    /// And only for those who showed a certificate.
+    pub(crate) certificates: bool,
     /// Also in the place of others.
     pub(crate) replace: bool,
     /// Most bytes of one; `None`: as many as the disk has room for.
@@ -70,12 +72,29 @@ impl Default for Rights {
         Rights {
             put: false,
             keys: None,
+            certificates: false,
             replace: true,
             max_upload: None,
             upload_quota: Quota::new(None),
             hidden: false,
         }
     }
+}
+
+impl Rights {
+    /// Returns true if everybody may store files.
+    fn are_open(&self) -> bool {
+        self.put && self.keys.is_none() && !self.certificates
+    }
+}
+
+/// Who stores a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender {
+    /// Where it comes from.
+    pub(crate) source: IpAddr,
+    /// Whether it showed a certificate that the server accepts.
+    pub(crate) is_certified: bool,
 }
 
 /// A folder that is served.
@@ -141,19 +160,23 @@ impl Site {
         }
     }
 
-    /// Begins to store a PUT from this address, or goes on with one that broke off. Blocks on the disk.
+    /// Begins to store a PUT, or goes on with one that broke off. Blocks on the disk.
     ///
     /// # Errors
     /// The reply that says why not.
     pub(crate) fn begin_upload(
         &self,
-        source: IpAddr,
+        sender: Sender,
         uri: &Uri,
         headers: &HeaderMap,
     ) -> Result<Upload, Refusal> {
         if !self.rights.put {
             let text = "uploads are not allowed; the server must be started with --allow-put";
             return Err(Reply::text(StatusCode::METHOD_NOT_ALLOWED, text).into());
+        }
+        if self.rights.certificates && !sender.is_certified {
+            let text = "uploads need a certificate that an authority of this server has signed (hawser put --client-cert)";
+            return Err(Reply::text(StatusCode::FORBIDDEN, text).into());
         }
         if self.rights.keys.as_ref().is_some_and(|keys| !keys.admit(headers)) {
             let mut reply = Reply::text(StatusCode::UNAUTHORIZED, "uploads need a key of this server");
@@ -168,7 +191,7 @@ impl Site {
         if let Some(upload) = self.unfinished.resume(&location, headers, Instant::now())? {
             return Ok(upload);
         }
-        Upload::begin(&self.tree, source, &location, headers, &self.rights)
+        Upload::begin(&self.tree, sender.source, &location, headers, &self.rights)
     }
 
     /// The client of an upload is gone: what came is kept for a while, if it can be gone on with.
@@ -230,7 +253,7 @@ impl Site {
         if reply.status != StatusCode::NOT_MODIFIED {
             reply.set(CONTENT_TYPE, &content_type(location));
         }
-        if self.rights.put && self.rights.keys.is_none() {
+        if self.rights.are_open() {
             reply.headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(OF_STRANGERS));
         }
         reply.set(ETAG, validators.etag());

@@ -10,10 +10,10 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 use super::quota::FILE_COST;
-use super::{Keys, Quota, Rights, Site, accepts_trailers};
+use super::{Keys, Quota, Rights, Sender, Site, accepts_trailers};
 
-/// Where uploads come from.
-const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// Who stores files.
+const SOMEBODY: Sender = Sender { source: IpAddr::V4(Ipv4Addr::LOCALHOST), is_certified: false };
 
 fn with_te(value: &'static str) -> HeaderMap {
     HeaderMap::from_iter([(TE, HeaderValue::from_static(value))])
@@ -57,7 +57,7 @@ fn uri(path: &str) -> Uri {
 }
 
 fn put(site: &Site, path: &str, content: &[u8]) -> StatusCode {
-    match site.begin_upload(SOURCE, &uri(path), &HeaderMap::new()) {
+    match site.begin_upload(SOMEBODY, &uri(path), &HeaderMap::new()) {
         Ok(mut upload) => match upload.write(content) {
             Ok(()) => upload.finish().status,
             Err(refusal) => refusal.status,
@@ -72,18 +72,40 @@ fn uploads_need_a_key_where_there_are_keys() {
     let (folder, site) = site(Rights { keys, ..Rights::default() });
     assert_eq!(put(&site, "/x", b"x"), StatusCode::UNAUTHORIZED);
     let wrong = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static("Bearer 0123456789abcdeg"))]);
-    let refusal = site.begin_upload(SOURCE, &uri("/x"), &wrong).unwrap_err();
+    let refusal = site.begin_upload(SOMEBODY, &uri("/x"), &wrong).unwrap_err();
     assert_eq!(refusal.status, StatusCode::UNAUTHORIZED);
     assert_eq!(refusal.headers[WWW_AUTHENTICATE], "Bearer");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     let right = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static("Bearer 0123456789abcdef"))]);
-    assert_eq!(site.begin_upload(SOURCE, &uri("/x"), &right).unwrap().finish().status, StatusCode::CREATED);
+    assert_eq!(site.begin_upload(SOMEBODY, &uri("/x"), &right).unwrap().finish().status, StatusCode::CREATED);
+}
+
+#[test]
+fn uploads_need_certificate_and_key_where_both_are_asked_for() {
+    let (_folder, open) = site(Rights { certificates: true, ..Rights::default() });
+    assert_eq!(put(&open, "/x", b"x"), StatusCode::FORBIDDEN);
+    let certified = Sender { is_certified: true, ..SOMEBODY };
+    let stored = open.begin_upload(certified, &uri("/x"), &HeaderMap::new()).unwrap().finish();
+    assert_eq!(stored.status, StatusCode::CREATED);
+    let reply = open.reply(&Method::GET, &uri("/x"), &HeaderMap::new());
+    assert_eq!(reply.status, StatusCode::OK);
+    assert!(!reply.headers.contains_key(CONTENT_SECURITY_POLICY), "no strangers store files here");
+    let keys = Some(Keys::parse("0123456789abcdef").unwrap());
+    let (_folder, both) = site(Rights { certificates: true, keys, ..Rights::default() });
+    let key = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static("Bearer 0123456789abcdef"))]);
+    let status = |sender: Sender, headers: &HeaderMap| match both.begin_upload(sender, &uri("/x"), headers) {
+        Ok(upload) => upload.finish().status,
+        Err(refusal) => refusal.status,
+    };
+    assert_eq!(status(SOMEBODY, &key), StatusCode::FORBIDDEN);
+    assert_eq!(status(certified, &HeaderMap::new()), StatusCode::UNAUTHORIZED);
+    assert_eq!(status(certified, &key), StatusCode::CREATED);
 }
 
 #[test]
 fn what_is_there_stays_where_nothing_is_replaced() {
     let (folder, site) = site(Rights { replace: false, ..Rights::default() });
-    let late = site.begin_upload(SOURCE, &uri("/x"), &HeaderMap::new()).unwrap();
+    let late = site.begin_upload(SOMEBODY, &uri("/x"), &HeaderMap::new()).unwrap();
     assert_eq!(put(&site, "/x", b"first"), StatusCode::CREATED);
     assert_eq!(put(&site, "/x", b"second"), StatusCode::CONFLICT);
     assert_eq!(late.finish().status, StatusCode::CONFLICT, "it began when there was none");
@@ -133,7 +155,7 @@ fn a_replaced_file_is_given_back_once() {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let upload = site.begin_upload(SOURCE, &uri("/0"), &HeaderMap::new()).ok();
+                    let upload = site.begin_upload(SOMEBODY, &uri("/0"), &HeaderMap::new()).ok();
                     let upload = upload.and_then(|mut upload| upload.write(b"x").ok().map(|()| upload));
                     barrier.wait();
                     upload.map(super::Upload::finish)

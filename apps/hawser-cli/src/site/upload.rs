@@ -79,8 +79,8 @@ impl Upload {
     ) -> Result<Self, Refusal> {
         let max_length = rights.max_upload;
         let quota = rights.upload_quota.clone();
-        // Those who have a key have the operator's leave.
-        let mut reservation = quota.reservation(Some(source).filter(|_| rights.keys.is_none()));
+        // Those who have a key or a certificate have the operator's leave.
+        let mut reservation = quota.reservation(Some(source).filter(|_| rights.are_open()));
         let (folder, name, replaced) = behind_links(tree, location)?;
         if replaced.is_some() && !rights.replace {
             return Err(exists().into());

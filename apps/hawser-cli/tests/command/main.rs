@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod activation;
+mod client_certificates;
 mod control;
 mod cost_caps;
 mod documented;

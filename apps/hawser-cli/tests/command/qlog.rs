@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::hawser;
+use crate::support::{clean, hawser, run};
 
 /// One link dies for a second while both carry data.
 const SCENARIO: &str = r#"
@@ -171,4 +172,39 @@ fn traces_are_named_after_flow_and_links_and_those_of_an_earlier_run_stay() {
     assert!(!folder.path().join("q.html").exists());
     let (code, _, said) = view(folder.path(), &[&clients[0], &clients[0], "--out", "q.html"]);
     assert!(code == 2 && said.contains("of the same end"), "{said}");
+}
+
+/// A server and a client in a network namespace, between addresses that are not those of loopback; skipped where that is not allowed.
+#[test]
+fn addresses_are_in_traces_only_where_they_are_asked_for() {
+    let allowed = Command::new("unshare").args(["-n", "true"]).stderr(Stdio::null()).status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no network namespaces here");
+        return;
+    }
+    let script = r#"
+        ip link set lo up && ip addr add 10.9.0.1/32 dev lo && ip addr add 10.9.0.2/32 dev lo || exit 1
+        "$0" serve "$1" --json -q --state "$1/state" --listen 10.9.0.1:0 --qlog "$1/qlog" $2 > "$1/hello" &
+        server=$!
+        until test -s "$1/hello"; do sleep 0.05; done
+        port=$(sed 's/.*"port":\([0-9]*\).*/\1/' "$1/hello"); pin=$(sed 's/.*"pin":"\([^"]*\)".*/\1/' "$1/hello")
+        "$0" get -q --path 10.9.0.2 --pin "$pin" --qlog "$1/qlog" $2 -o "$1/got" "https://10.9.0.1:$port/x"
+        code=$?
+        kill "$server"; wait "$server"; exit "$code"
+    "#;
+    for option in ["", "--qlog-addresses"] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("x"), b"content").unwrap();
+        let mut command = clean(Command::new("unshare"));
+        command.args(["-n", "sh", "-c", script, env!("CARGO_BIN_EXE_hawser")]).arg(folder.path()).arg(option);
+        let output = run(command);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let traces = folder.path().join("qlog");
+        assert_eq!(names(&traces).len(), 2);
+        for name in names(&traces) {
+            let text = fs::read_to_string(traces.join(name)).unwrap();
+            assert_eq!(text.contains("10.9.0."), !option.is_empty(), "{text}");
+            assert_eq!(text.contains(r#""ip_v4":"192.0.2.1""#), option.is_empty(), "{text}");
+        }
+    }
 }

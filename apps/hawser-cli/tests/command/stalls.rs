@@ -3,30 +3,41 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hawser::{Endpoint, Identity, ServerConfig};
+use bytes::Bytes;
+use hawser::{Endpoint, Identity, Incoming, ServerConfig};
 use http::{Response, StatusCode};
 
 use crate::support::*;
 
 const LENGTH: usize = 3_000;
 
-/// Sends a thousand bytes of the rest that each request asks for, and nothing more, the first `generous` times; PINGs are
-/// answered all the time. Returns the pin, the port, and how many requests came.
-async fn serve_in_pieces(generous: usize) -> (String, u16, Arc<AtomicUsize>) {
+/// Binds a server on loopback. Returns it with its pin and port.
+fn server() -> (Endpoint, String, u16) {
     let identity = Identity::self_signed(&["localhost"]).unwrap();
     let pin = identity.pin().unwrap().to_string();
     let config = ServerConfig::builder(identity).alpn([hawser::h3::ALPN]).build().unwrap();
     let server = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
     let port = server.listening()[0].port();
+    (server, pin, port)
+}
+
+/// Accepts a connection and begins HTTP/3 on it.
+async fn http(incoming: Incoming) -> h3::server::Connection<hawser::h3::Connection, Bytes> {
+    let connection = hawser::h3::Connection::new(incoming.await.unwrap());
+    hawser::h3::server_builder().build(connection).await.unwrap()
+}
+
+/// Sends a thousand bytes of the rest that each request asks for, and nothing more, the first `generous` times; PINGs are
+/// answered all the time. Returns the pin, the port, and how many requests came.
+async fn serve_in_pieces(generous: usize) -> (String, u16, Arc<AtomicUsize>) {
+    let (server, pin, port) = server();
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     tokio::spawn(async move {
         while let Some(incoming) = server.accept().await {
             let count = count.clone();
             tokio::spawn(async move {
-                let connection = incoming.await.unwrap();
-                let http = hawser::h3::server_builder().build(hawser::h3::Connection::new(connection)).await;
-                let mut http: h3::server::Connection<_, bytes::Bytes> = http.unwrap();
+                let mut http = http(incoming).await;
                 let mut kept = Vec::new();
                 while let Ok(Some(resolver)) = http.accept().await {
                     let (request, mut stream) = resolver.resolve_request().await.unwrap();
@@ -91,20 +102,14 @@ async fn a_server_that_never_sends_is_given_up() {
 /// Takes the head of each upload, and nothing of its file the first `deaf` times. Returns the pin, the port, and the bytes of the uploads
 /// that it read.
 async fn take_late(deaf: usize) -> (String, u16, Arc<AtomicUsize>) {
-    let identity = Identity::self_signed(&["localhost"]).unwrap();
-    let pin = identity.pin().unwrap().to_string();
-    let config = ServerConfig::builder(identity).alpn([hawser::h3::ALPN]).build().unwrap();
-    let server = Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
-    let port = server.listening()[0].port();
+    let (server, pin, port) = server();
     let (uploads, read) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let count = read.clone();
     tokio::spawn(async move {
         while let Some(incoming) = server.accept().await {
             let (uploads, count) = (uploads.clone(), count.clone());
             tokio::spawn(async move {
-                let connection = incoming.await.unwrap();
-                let http = hawser::h3::server_builder().build(hawser::h3::Connection::new(connection)).await;
-                let mut http: h3::server::Connection<_, bytes::Bytes> = http.unwrap();
+                let mut http = http(incoming).await;
                 let mut kept = Vec::new();
                 while let Ok(Some(resolver)) = http.accept().await {
                     let (request, mut stream) = resolver.resolve_request().await.unwrap();

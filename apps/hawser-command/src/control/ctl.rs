@@ -63,6 +63,8 @@ enum CtlCommand {
     /// Print metrics as text for Prometheus; with --out as a file, for the textfile collector of node_exporter
     Metrics(MetricsOrder),
     /// Write a trace (qlog) of a connection from now on
+    ///
+    /// Addresses are in it if the program was started with --qlog-addresses
     Qlog(QlogOrder),
     /// Stop the program as with Ctrl-C: what runs may end
     Drain,

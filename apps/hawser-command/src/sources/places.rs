@@ -177,20 +177,25 @@ impl Waiting {
     /// Completes the handshake. Says to the log why there is no connection, and to a client for which there is no place
     /// any more that it is refused (`code` of the application).
     pub async fn connect(self, code: u64) -> Option<Client> {
+        let remote = self.remote;
+        self.try_connect(code).await.unwrap_or_else(|error| {
+            tracing::info!(%remote, %error, "no connection");
+            None
+        })
+    }
+
+    /// The same, where the caller has to know how a handshake failed. `None`: it took too long, or there is no place.
+    ///
+    /// # Errors
+    /// The handshake failed.
+    pub async fn try_connect(self, code: u64) -> Result<Option<Client>, AcceptError> {
         let Waiting { incoming, remote, proven, places } = self;
-        let connection = match tokio::time::timeout(HANDSHAKE_TIMEOUT, incoming.into_future()).await {
-            Ok(Ok(connection)) => connection,
-            Ok(Err(error)) => {
-                tracing::info!(%remote, %error, "no connection");
-                return None;
-            }
-            Err(_) => {
-                tracing::info!(%remote, "no connection: the handshake took too long");
-                return None;
-            }
+        let Ok(connected) = tokio::time::timeout(HANDSHAKE_TIMEOUT, incoming.into_future()).await else {
+            tracing::info!(%remote, "no connection: the handshake took too long");
+            return Ok(None);
         };
         drop(proven);
-        seat(connection, remote, &places, code)
+        Ok(seat(connected?, remote, &places, code))
     }
 
     /// A connection that is used before its handshake is complete (0-RTT). Its place is taken then, and it is closed if all

@@ -103,7 +103,7 @@ pub use self::events::Event;
 pub use self::link_traffic::LinkTrafficMeter;
 pub use self::multipath::PathError;
 #[cfg(feature = "qlog")]
-pub use self::qlog::{QlogConnection, QlogFactory};
+pub use self::qlog::{QlogAddresses, QlogConnection, QlogFactory};
 pub use self::send_log::FirstSend;
 pub use self::zero_rtt::EarlyData;
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use ::rustls::crypto::CryptoProvider;
 use ::rustls::pki_types::ServerName;
 use ::rustls::quic::{self, Connection};
-use ::rustls::{AlertDescription, CipherSuite, ClientConfig, HandshakeKind, HandshakeType, ServerConfig};
+use ::rustls::{
+    AlertDescription, CertificateError, CipherSuite, ClientConfig, HandshakeKind, HandshakeType, ServerConfig,
+};
 use hawser_policy::Side;
 use hawser_wire::{ConnectionId, Version};
 
@@ -353,6 +355,10 @@ impl RustlsSession {
         match error {
             ::rustls::Error::NoApplicationProtocol => {
                 TransportError::new(code, "no application protocol (ALPN) in common")
+            }
+            // rustls prints the value, the reason has words.
+            ::rustls::Error::InvalidCertificate(CertificateError::Other(reason)) => {
+                TransportError::new(code, format!("invalid peer certificate: {reason}"))
             }
             other => TransportError::new(code, other.to_string()),
         }

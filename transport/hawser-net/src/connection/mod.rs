@@ -600,7 +600,8 @@ impl Connection {
         }
     }
 
-    /// Writes a trace of the connection (qlog, JSON text sequences) from now on. Pass a [`BufWriter`](std::io::BufWriter)
+    /// Writes a trace of the connection (qlog, JSON text sequences) from now on, with addresses as the configuration of the
+    /// endpoint says ([`ClientConfigBuilder::qlog_addresses`](crate::ClientConfigBuilder::qlog_addresses)). Pass a [`BufWriter`](std::io::BufWriter)
     /// for a file; records are written one by one. To see a connection from its first packet, set
     /// [`TransportConfig::qlog`](crate::TransportConfig::qlog).
     #[cfg(feature = "qlog")]

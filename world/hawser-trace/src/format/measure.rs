@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use hawser_link::{Direction, MILLISECOND, Nanos, SECOND, Series};
 use serde::Deserialize;
 
+use crate::combine::check_duration;
 use crate::lines::Source;
 use crate::model::merged;
 use crate::{DirectionTrace, LinkTrace, RateTrace, Trace, TraceError};
@@ -65,11 +66,24 @@ struct Measured {
     from: Nanos,
     to: Nanos,
     direction: Direction,
-    /// Begin of an interval and its rate in bit/s.
-    rates: Vec<(Nanos, u64)>,
+    rates: Vec<Rate>,
     delay: Option<Nanos>,
     is_connected: bool,
 }
+
+/// A time in which the flows of a session brought so much.
+#[derive(Clone, Copy)]
+struct Rate {
+    at: Nanos,
+    /// Its length in units of [`TICK`].
+    ticks: u64,
+    bit_rate: u64,
+}
+
+/// Unit of the time of intervals.
+const TICK: Nanos = 100 * MILLISECOND;
+/// Longest name of an interface, in characters; Linux has 15.
+const LONGEST_NAME: usize = 40;
 
 /// Whether a text begins like such a file.
 pub(super) fn is_record(line: &str) -> bool {
@@ -92,7 +106,7 @@ pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError>
         }
         match record.kind.as_str() {
             "session" => {
-                sessions.entry((record.run.clone(), record.interface.clone())).or_default().push(record)
+                sessions.entry((record.run.clone(), printable(&record.interface))).or_default().push(record)
             }
             "server_flow" if record.samples.is_some() => {
                 flows.insert((record.session, record.index), record.min_rtt_ms);
@@ -106,7 +120,10 @@ pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError>
     let mut runs: Vec<&String> = runs.iter().collect();
     runs.dedup();
     for run in &runs {
-        let of_run = || sessions.iter().filter(|((other, _), _)| other == *run);
+        let of_run = || {
+            let from_here = sessions.range(((*run).clone(), String::new())..);
+            from_here.take_while(|((other, _), _)| other == *run)
+        };
         let records = || of_run().flat_map(|(_, records)| records);
         let first = records().map(|record| record.run_ms).fold(f64::INFINITY, f64::min);
         let mut end = begin;
@@ -118,6 +135,7 @@ pub(super) fn parse(source: Source<'_>, name: &str) -> Result<Trace, TraceError>
             }
         }
         begin = end;
+        check_duration(source, begin)?;
     }
     if begin == 0 {
         return Err(source.error("no session has a length: expected records of the kind `session`"));
@@ -138,6 +156,12 @@ fn about(source: Source<'_>) -> String {
     )
 }
 
+/// The name of an interface as a terminal may show it: anyone who reaches a server can add records.
+fn printable(name: &str) -> String {
+    let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    name.chars().take(LONGEST_NAME).map(plain).collect()
+}
+
 fn nanos(ms: f64) -> Nanos {
     (ms.max(0.0) * MILLISECOND as f64).round() as u64
 }
@@ -151,10 +175,11 @@ fn measured(
     let from = begin + nanos(record.run_ms - first);
     let to = from + nanos(record.address_down_ms.unwrap_or(record.stopped_ms));
     let direction = record.configuration.as_ref().map_or(Direction::Up, |it| it.direction);
-    // Flows begin at different times and have intervals of different lengths: bytes are counted per 100 ms, spread evenly
-    // over their interval.
-    let mut bins: BTreeMap<u64, f64> = BTreeMap::new();
-    let end = (to - from).div_ceil(100 * MILLISECOND);
+    // Flows begin at different times and have intervals of different lengths: bytes are spread evenly over their interval. By
+    // ticks, of what brings how many bytes per tick begins (more) or ends there, and how many of these. An interval may be as
+    // long as its record says.
+    let mut changes: BTreeMap<u64, (f64, i64)> = BTreeMap::new();
+    let end = (to - from).div_ceil(TICK);
     let mut least = None::<f64>;
     for flow in &record.flows {
         let theirs = flows.get(&(record.id.clone(), flow.index)).copied().flatten();
@@ -167,18 +192,31 @@ fn measured(
         let ticks = u64::from(flow.samples.interval_ms / 100).max(1);
         let starts = (0..).map(|index| (connected / 100.0) as u64 + index * ticks);
         for (bytes, start) in flow.samples.bytes.iter().zip(starts).take_while(|(_, start)| *start < end) {
-            for tick in start..(start + ticks).min(end) {
-                *bins.entry(tick).or_default() += *bytes as f64 / ticks as f64;
+            let bytes = *bytes as f64 / ticks as f64;
+            for (tick, bytes, count) in [(start, bytes, 1), ((start + ticks).min(end), -bytes, -1)] {
+                let change = changes.entry(tick).or_default();
+                *change = (change.0 + bytes, change.1 + count);
             }
         }
     }
-    let bit_rate = |(tick, bytes): (&u64, &f64)| {
-        let at = from + tick * 100 * MILLISECOND;
-        (at < to).then_some((at, (bytes * 80.0).round() as u64))
-    };
-    let rates = bins.iter().filter_map(bit_rate).collect();
+    let rates = rates_between(&changes, from);
     let is_connected = record.flows.iter().any(|flow| flow.connected_ms.is_some());
     Measured { from, to, direction, rates, delay: least.map(|rtt| nanos(rtt / 2.0)), is_connected }
+}
+
+/// The rates from one change to the next, where anything was measured.
+fn rates_between(changes: &BTreeMap<u64, (f64, i64)>, from: Nanos) -> Vec<Rate> {
+    let (mut rates, mut bytes, mut count) = (Vec::new(), 0.0, 0);
+    for ((tick, (more, begun)), (next, _)) in changes.iter().zip(changes.iter().skip(1)) {
+        count += begun;
+        // What is left of sums that were rounded is nothing.
+        bytes = if count == 0 { 0.0 } else { bytes + more };
+        if count > 0 {
+            let bit_rate = (bytes * 80.0).round() as u64;
+            rates.push(Rate { at: from + tick * TICK, ticks: next - tick, bit_rate });
+        }
+    }
+    rates
 }
 
 /// One interface over the time of the trace.
@@ -216,7 +254,8 @@ fn link(name: String, mut sessions: Vec<Measured>, duration: Nanos) -> LinkTrace
 /// The rates of a direction; while the other one was measured, its mean. None if it never was.
 fn rates(sessions: &[Measured], direction: Direction) -> Option<Vec<(Nanos, u64)>> {
     let own = || sessions.iter().filter(|session| session.direction == direction && session.is_connected);
-    let bits: f64 = own().flat_map(|session| &session.rates).map(|(_, rate)| *rate as f64 / 10.0).sum();
+    let bits = |rate: &Rate| rate.bit_rate as f64 / 10.0 * rate.ticks as f64;
+    let bits: f64 = own().flat_map(|session| &session.rates).map(bits).sum();
     let seconds: f64 = own().map(|session| (session.to - session.from) as f64 / SECOND as f64).sum();
     if seconds == 0.0 || bits == 0.0 {
         return None;
@@ -225,7 +264,7 @@ fn rates(sessions: &[Measured], direction: Direction) -> Option<Vec<(Nanos, u64)
     let mut points: Vec<(Nanos, u64)> = Vec::new();
     for session in sessions {
         match session.direction == direction {
-            true => points.extend(&session.rates),
+            true => points.extend(session.rates.iter().map(|rate| (rate.at, rate.bit_rate))),
             false => points.push((session.from, mean)),
         }
     }

@@ -345,6 +345,33 @@ fn records_of_measurements() {
     assert!(refused("drive.jsonl", run).contains("no session has a length"));
 }
 
+/// Anyone who reaches a server can add records that say anything.
+#[test]
+fn forged_records_cost_no_more_than_their_bytes() {
+    let session = |run: u64, interface: &str, stopped_ms: u64, samples: &str| {
+        format!(
+            r#"{{"kind":"session","run":"{run:016x}","interface":"{interface}","stopped_ms":{stopped_ms},"configuration":{{"direction":"up"}},"flows":[{{"connected_ms":0,"samples":{samples}}}]}}"#
+        )
+    };
+    const MONTH: u64 = 31 * 86_400 * 1_000;
+    let long = r#"{"interval_ms":4294967295,"bytes":[1000000000000]}"#;
+    let trace = parsed("drive.jsonl", &session(1, "wlan0\\u001b[2J", MONTH, long));
+    assert_eq!(trace.links[0].name, "wlan0\u{fffd}[2J", "a terminal may show it");
+    let Some(RateTrace::Steps(series)) = &trace.links[0].up.rate else { panic!("{trace:?}") };
+    // 26.8 million ticks of 100 ms with one rate: of 10^12 bytes in 49.7 days those of 31 days.
+    assert_eq!(series.points().len(), 1);
+    let rate = (1e12 * 8.0 / 4_294_967.2) as u64;
+    assert!((rate - 1..=rate + 1).contains(&series.points()[0].1), "{:?}", series.points());
+    let most = r#"{"interval_ms":0,"bytes":[18446744073709551615,18446744073709551615]}"#;
+    assert!(parsed("drive.jsonl", &session(1, "a", 1_000, most)).links[0].up.rate.is_some());
+    // Their lengths do not fit into 64 bits of nanoseconds.
+    let many: Vec<String> = (0..7_000).map(|run| session(run, "a", MONTH, long)).collect();
+    assert!(refused("drive.jsonl", &many.join("\n")).contains("it covers 62 days"));
+    // As many runs, interfaces and sessions as records.
+    let many: Vec<String> = (0..20_000).map(|run| session(run, &format!("a{run}"), 1, long)).collect();
+    assert_eq!(parsed("drive.jsonl", &many.join("\n")).links.len(), 20_000);
+}
+
 #[test]
 fn a_folder_of_records_is_read_as_one() {
     let folder = tempfile::tempdir().unwrap();

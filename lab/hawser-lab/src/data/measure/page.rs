@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::report::{Figures, Group, Report};
 use crate::data::page::distribution;
-use crate::data::page::html::{self, TableCell, facts, figure, legend, marked, plain, table};
+use crate::data::page::html::{self, TableCell, counted, facts, figure, legend, marked, plain, table};
 use crate::data::statistics::Spread;
 
 /// A measure of a group: how it is called, and which it is.
@@ -57,6 +57,10 @@ fn heading(report: &Report) -> String {
     if report.dropped > 0 {
         let _ =
             writeln!(html, "<p class=\"warn\">{} records were dropped for want of room.</p>", report.dropped);
+    }
+    if report.interfaces_left_out > 0 {
+        let left_out = counted(report.interfaces_left_out, "further interface");
+        let _ = writeln!(html, "<p class=\"warn\">{left_out} with fewer sessions: only in `all`.</p>");
     }
     if report.unreadable > 0 {
         let _ = writeln!(html, "<p class=\"warn\">{} lines are no records.</p>", report.unreadable);

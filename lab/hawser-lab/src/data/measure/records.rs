@@ -35,8 +35,8 @@ pub struct Records {
     pub runs: Vec<Run>,
     /// The sessions.
     pub sessions: Vec<Session>,
-    /// What servers saw, by session.
-    pub server_flows: BTreeMap<RecordId, Vec<ServerFlow>>,
+    /// What servers saw, by session and number of the flow.
+    pub server_flows: BTreeMap<(RecordId, u32), Vec<ServerFlow>>,
     /// Where clients were.
     pub tracks: Vec<Track>,
     /// Lines that are no records: file, and number of the line.
@@ -93,7 +93,10 @@ impl Records {
         match record {
             Record::Run(run) => self.runs.push(run),
             Record::Session(session) => self.sessions.push(session),
-            Record::ServerFlow(flow) => self.server_flows.entry(flow.session.clone()).or_default().push(flow),
+            Record::ServerFlow(flow) => {
+                let key = (flow.session.clone(), flow.index);
+                self.server_flows.entry(key).or_default().push(flow);
+            }
             Record::Track(track) => self.tracks.push(track),
         }
     }
@@ -109,9 +112,9 @@ impl Records {
         all
     }
 
-    /// What the server saw of a flow.
+    /// What the server saw of a flow; of several records the first counts.
     pub fn server_flow(&self, session: &Session, index: u32) -> Option<&ServerFlow> {
-        self.server_flows.get(&session.id)?.iter().find(|flow| flow.index == index)
+        self.server_flows.get(&(session.id.clone(), index))?.first()
     }
 }
 

@@ -11,6 +11,8 @@ use crate::data::statistics::Spread;
 
 /// Degrees to radians to metres.
 const EARTH: f64 = 6_371_008.8;
+/// Interfaces with rows of their own, of which each costs a look at all sessions. A record says any name.
+const MOST_INTERFACES: usize = 32;
 
 /// What records amount to.
 #[derive(Debug, Clone, Serialize)]
@@ -29,6 +31,8 @@ pub struct Report {
     pub unreadable: usize,
     /// By interface, in the order of names; where there are several, `all` comes first.
     pub groups: Vec<Group>,
+    /// Interfaces that are in `all` only: those with the fewest sessions of very many.
+    pub interfaces_left_out: usize,
     /// Goodput by direction, controller and number of flows.
     pub goodput: Vec<Figures>,
 }
@@ -117,7 +121,7 @@ struct Association<'a> {
 impl Report {
     /// Of these records.
     pub fn of(records: &Records) -> Report {
-        let mut names: BTreeSet<&str> = records.sessions.iter().map(|it| it.interface.as_str()).collect();
+        let (mut names, interfaces_left_out) = interfaces(records);
         let hours = hours(records);
         let mut groups = Vec::new();
         if names.len() > 1 {
@@ -147,6 +151,7 @@ impl Report {
             dropped: dropped.values().copied().max().unwrap_or(0),
             unreadable: records.unreadable.len(),
             groups,
+            interfaces_left_out,
             goodput: goodput(records),
         }
     }
@@ -155,6 +160,18 @@ impl Report {
     pub fn html(&self) -> String {
         super::page::page(self)
     }
+}
+
+/// The interfaces with the most sessions, and how many others there are.
+fn interfaces(records: &Records) -> (BTreeSet<&str>, usize) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for session in &records.sessions {
+        *counts.entry(&session.interface).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, sessions)| std::cmp::Reverse(*sessions));
+    let left_out = counts.len().saturating_sub(MOST_INTERFACES);
+    (counts.into_iter().take(MOST_INTERFACES).map(|(name, _)| name).collect(), left_out)
 }
 
 /// How long each run lasted, in ms: as its record says, and at least until its last session ended.

@@ -451,7 +451,7 @@ fn drive() -> Records {
         server_flow(2, &second, sender(50_000_000, 100, steady(&rtts, 5000))),
     ];
     let sessions = vec![with_radio("a", 44.0, first), with_radio("a", 44.002, second), third];
-    let server_flows = flows.into_iter().map(|flow| (flow.session.clone(), vec![flow])).collect();
+    let server_flows = flows.into_iter().map(|flow| ((flow.session.clone(), flow.index), vec![flow])).collect();
     Records { sessions, server_flows, ..Records::default() }
 }
 
@@ -489,6 +489,53 @@ fn a_report_has_the_metrics_of_the_thesis() {
             && page.contains("<svg")
             && page.contains("Life of an address")
     );
+}
+
+/// Anyone who reaches a server can add records that say anything.
+#[test]
+fn forged_records_cost_a_report_no_more_than_their_number() {
+    let run = RunId(7);
+    let most = u64::MAX;
+    let samples = |interval_ms: u32| {
+        let text = format!(
+            r#"{{"interval_ms":{interval_ms},"bytes":[{most},{most}],"packets_sent":[],"packets_lost":[],"rtt_ms":[1e308]}}"#
+        );
+        serde_json::from_str::<Samples>(&text).unwrap()
+    };
+    let flow = |index, interval_ms| Flow {
+        index,
+        began_ms: -1e308,
+        connected_ms: Some(1e308),
+        measured: Measured {
+            received_bytes: Some(most),
+            acked_bytes: Some(most),
+            packets_sent: most,
+            packets_lost: most,
+            min_rtt_ms: None,
+            samples: samples(interval_ms),
+        },
+    };
+    let forged = |number: u64| Session {
+        interface: format!("<script>{number}</script>"),
+        configuration: Configuration { controller: "<img src=x>".into(), ..configuration() },
+        run_ms: if number % 2 == 0 { 1e308 } else { -1e308 },
+        stopped_ms: 1.7e308,
+        address_down_ms: Some(1e308),
+        flows: vec![flow(0, 0), flow(1, u32::MAX), flow(0, 500)],
+        dropped: most,
+        ..session(RecordId::new(number, run), run)
+    };
+    let mut records = Records { sessions: (0..2_000).map(forged).collect(), ..Records::default() };
+    records.sessions.extend(drive().sessions);
+    let report = Report::of(&records);
+    let own = report.groups.iter().find(|group| group.name == "wlan0").unwrap();
+    assert_eq!(own.sessions, 3, "with the most sessions it is among the rows");
+    assert_eq!((report.groups.len(), report.interfaces_left_out), (33, 1_969));
+    let page = report.html();
+    assert!(page.contains("1969 further interfaces with fewer sessions"));
+    assert!(!page.contains("<script>") && !page.contains("<img"), "names are text");
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(sessions_table(&records, &folder.path().join("x.csv")).unwrap().rows, 2_003);
 }
 
 #[test]

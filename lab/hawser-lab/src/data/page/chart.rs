@@ -71,7 +71,7 @@ impl Scale {
         };
         let median = sorted[sorted.len() / 2];
         if least > 0.0 && most > 30.0 * median.max(least * 3.0) {
-            return Self::Log(least / 1.1, most * 1.1);
+            return Self::Log(least / 1.1, (most * 1.1).min(f64::MAX));
         }
         let [from, to] = honest_extent(least, most);
         if least >= 0.0 && least < most * 0.4 { Self::Linear(0.0, to) } else { Self::Linear(from, to) }
@@ -232,6 +232,8 @@ mod tests {
         assert!(matches!(Scale::around(&[]), Scale::Linear(..)));
         let Scale::Linear(from, to) = Scale::around(&[0.0, 0.0]) else { panic!("not linear") };
         assert!(to > from);
+        let widest = Scale::around(&[1.0, 2.0, f64::MAX]).ticks(5.0);
+        assert!((300..320).contains(&widest.len()), "{}", widest.len());
     }
 
     #[test]

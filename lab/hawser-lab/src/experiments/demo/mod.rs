@@ -329,7 +329,7 @@ impl Player<'_> {
         let mut command = self.stage.command(Host::Client, &self.options.hawser);
         command.args(["get", "--json", "--bins", "--pin", self.server.pin()]).args(&self.options.transport);
         // All runs write traces, so that none has it easier.
-        command.arg("--qlog").arg(self.traces(carrier));
+        command.arg("--qlog").arg(self.traces(carrier)).arg("--qlog-addresses");
         for link in links_of(carrier, self.scenario) {
             command.args(["--path", &self.stage.path(link)]);
         }

@@ -80,7 +80,8 @@ impl FileServer {
         let state: PathBuf = folder.join("identity");
         let mut command = stage.command(Host::Server, &options.hawser);
         command.arg("serve").arg(file.folder()).args(["--json", "--listen", &stage.listen().to_string()]);
-        command.arg("--state").arg(state).arg("--qlog").arg(traces(folder)).args(&options.transport);
+        command.arg("--state").arg(state).arg("--qlog").arg(traces(folder)).arg("--qlog-addresses");
+        command.args(&options.transport);
         if let Some(page) = page {
             command.args(["--status-http", &page.to_string()]);
         }

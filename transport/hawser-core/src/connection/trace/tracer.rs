@@ -28,9 +28,9 @@ use hawser_policy::{PathId, Side, Time};
 use hawser_wire::frame::FrameIter;
 use hawser_wire::{ConnectionId, TransportParameters, Version};
 
-use self::addresses::endpoint_info;
+use self::addresses::{Addresses, endpoint_info};
 use self::copies::StreamBytes;
-use self::frames::write_frame;
+use self::frames::{FrameContext, write_frame};
 use self::header::Header;
 use self::json::Json;
 use self::parameters::write_parameters;
@@ -59,8 +59,8 @@ impl Tracer {
     fn new(writer: Box<dyn Write + Send>, now: Time, header: &Header<'_>) -> Self {
         let mut records = Records::new(writer, now);
         records.record(|json| header.write(json));
-        let (paths, stream_bytes) = (PathTrace::default(), StreamBytes::default());
-        Tracer { records, side: header.side, state: "", paths, stream_bytes }
+        let paths = PathTrace::new(Addresses::new(header.addresses, header.side));
+        Tracer { records, side: header.side, state: "", paths, stream_bytes: StreamBytes::default() }
     }
 
     /// What ended the trace, if it could not be written.
@@ -70,6 +70,7 @@ impl Tracer {
 
     /// Both addresses and our parameters.
     fn started(&mut self, now: Time, tuple: FourTuple, parameters: &TransportParameters) {
+        let tuple = self.paths.addresses.tuple(tuple);
         self.records.event(now, "quic:connection_started", |json| {
             json.member("local", |json| endpoint_info(json, tuple.local));
             json.member("remote", |json| endpoint_info(json, tuple.remote));
@@ -110,7 +111,7 @@ impl Tracer {
         kind: PacketKind,
     ) {
         // We send the default exponent (RFC 9000 section 18.2).
-        self.packet(now, "quic:packet_sent", packet, 3, kind == PacketKind::MtuProbe);
+        self.packet(now, true, packet, 3, kind == PacketKind::MtuProbe);
     }
 
     /// A packet was opened; its acknowledgement delays count in 2^`exponent` microseconds.
@@ -121,10 +122,19 @@ impl Tracer {
         packet: &TracedPacket<'_>,
         exponent: u8,
     ) {
-        self.packet(now, "quic:packet_received", packet, u32::from(exponent), false);
+        self.packet(now, false, packet, u32::from(exponent), false);
     }
 
-    fn packet(&mut self, now: Time, name: &str, packet: &TracedPacket<'_>, exponent: u32, mtu_probe: bool) {
+    fn packet(
+        &mut self,
+        now: Time,
+        is_sent: bool,
+        packet: &TracedPacket<'_>,
+        exponent: u32,
+        mtu_probe: bool,
+    ) {
+        let name = if is_sent { "quic:packet_sent" } else { "quic:packet_received" };
+        let mut context = FrameContext { exponent, is_sent, addresses: &mut self.paths.addresses };
         self.records.event_on(now, packet.space.path(), name, |json| {
             json.member("header", |json| {
                 write_header(json, packet.space, packet.long.is_some(), packet.number);
@@ -140,7 +150,7 @@ impl Tracer {
             });
             json.array("frames", |json| {
                 for frame in FrameIter::new(packet.payload).map_while(Result::ok) {
-                    write_frame(json, &frame, exponent);
+                    write_frame(json, &frame, &mut context);
                 }
             });
             if mtu_probe {

@@ -7,16 +7,26 @@ use hawser_wire::frame::{
     Ack, ConnectionClose, Frame, MessageDelivery, PathStatus, Repair, RepairCode, StreamDirection,
 };
 
-use super::addresses::endpoint_info;
+use super::addresses::{Addresses, endpoint_info};
 use super::closing::write_error;
 use super::json::Json;
 use crate::Code;
 
-/// Writes a frame. The acknowledgement delay counts in 2^`exponent` microseconds.
-pub(super) fn write_frame(json: &mut Json, frame: &Frame<'_>, exponent: u32) {
+/// What has to be known of a packet to write its frames.
+pub(super) struct FrameContext<'a> {
+    /// Delays of acknowledgements count in 2^`exponent` microseconds.
+    pub(super) exponent: u32,
+    /// Whether this end sent it.
+    pub(super) is_sent: bool,
+    /// What stands for addresses.
+    pub(super) addresses: &'a mut Addresses,
+}
+
+/// Writes a frame.
+pub(super) fn write_frame(json: &mut Json, frame: &Frame<'_>, context: &mut FrameContext<'_>) {
     json.object(|json| {
         json.text("frame_type", frame_type(frame));
-        write_fields(json, frame, exponent);
+        write_fields(json, frame, context);
     });
 }
 
@@ -64,11 +74,11 @@ fn frame_type(frame: &Frame<'_>) -> &'static str {
     }
 }
 
-fn write_fields(json: &mut Json, frame: &Frame<'_>, exponent: u32) {
+fn write_fields(json: &mut Json, frame: &Frame<'_>, context: &mut FrameContext<'_>) {
     match frame {
         Frame::Padding(count) => raw(json, frame, *count),
         Frame::Ping | Frame::HandshakeDone | Frame::ImmediateAck | Frame::Protected => {}
-        Frame::Ack(ack) => write_ack(json, ack, exponent),
+        Frame::Ack(ack) => write_ack(json, ack, context.exponent),
         Frame::Crypto(crypto) => {
             json.number("offset", crypto.offset);
             raw(json, frame, crypto.data.len());
@@ -104,6 +114,16 @@ fn write_fields(json: &mut Json, frame: &Frame<'_>, exponent: u32) {
             json.number("block", recovered.block);
             json.number("first_source", recovered.first);
             json.number("source_symbols", u64::from(recovered.bitmap.count_ones()));
+        }
+        Frame::ObservedAddress(observed) => {
+            json.number("sequence_number", observed.sequence_number);
+            // Who sends it says where the other one's packets come from.
+            let addresses = &mut context.addresses;
+            let shown = match context.is_sent {
+                true => addresses.remote(observed.address),
+                false => addresses.local(observed.address),
+            };
+            endpoint_info(json, shown);
         }
         _ => write_control(json, frame),
     }
@@ -208,10 +228,6 @@ fn write_path_control(json: &mut Json, frame: &Frame<'_>) {
             json.number("ack_eliciting_threshold", frequency.ack_eliciting_threshold);
             json.number("requested_max_ack_delay", frequency.requested_max_ack_delay);
             json.number("reordering_threshold", frequency.reordering_threshold);
-        }
-        Frame::ObservedAddress(observed) => {
-            json.number("sequence_number", observed.sequence_number);
-            endpoint_info(json, observed.address);
         }
         _ => {}
     }

@@ -7,6 +7,7 @@ use hawser_policy::Side;
 use hawser_wire::ConnectionId;
 
 use super::json::Json;
+use crate::connection::qlog::QlogAddresses;
 
 /// What a trace may contain. The second is of our own making: the states of paths, and `path_id` as a member of events
 /// about packets, recovery and tuples.
@@ -22,6 +23,8 @@ pub(super) struct Header<'a> {
     pub(super) original_destination: ConnectionId,
     /// The time of day when the trace began, since 1970, if it is known.
     pub(super) began: Option<Duration>,
+    /// How addresses are written.
+    pub(super) addresses: QlogAddresses,
 }
 
 impl Header<'_> {
@@ -38,6 +41,9 @@ impl Header<'_> {
     }
 
     fn write_trace(&self, json: &mut Json) {
+        if self.addresses == QlogAddresses::Redacted {
+            json.text("description", "addresses are replaced by those of networks for documentation");
+        }
         json.member("common_fields", |json| {
             json.hex("group_id", self.original_destination.as_bytes());
             json.text("time_format", "relative_to_epoch");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{PathId, Time};
 
-use super::addresses::{endpoint_info, tuple_id};
+use super::addresses::{Addresses, endpoint_info, tuple_id};
 use super::json::Json;
 use super::records::Records;
 use crate::FourTuple;
@@ -13,9 +13,11 @@ use crate::connection::paths::path::Path;
 use crate::connection::recovery::{EcnState, PathRecovery, SentPacket};
 
 /// What was written of each path.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PathTrace {
     paths: Vec<PathMemory>,
+    /// What stands for addresses.
+    pub(super) addresses: Addresses,
 }
 
 /// The last values written for one path.
@@ -139,6 +141,10 @@ impl Congestion {
 }
 
 impl PathTrace {
+    pub(super) fn new(addresses: Addresses) -> Self {
+        PathTrace { paths: Vec::new(), addresses }
+    }
+
     /// The state of a path's life changed.
     #[inline(never)]
     pub(super) fn moved(
@@ -216,6 +222,7 @@ impl PathTrace {
             Some(memory) => memory.tuple = tuple,
             None => self.paths.push(PathMemory::new(path)),
         }
+        let tuple = self.addresses.tuple(tuple);
         records.event_on(now, path.id, "quic:tuple_assigned", |json| {
             tuple_id(json, "tuple_id", path.id);
             json.number("path_id", u64::from(path.id.0));

@@ -20,7 +20,8 @@ impl Connection {
     /// connection closes and when it is dropped. If writing fails the trace ends and the connection goes on; see
     /// [`qlog_error`](Self::qlog_error). Replaces an earlier trace.
     ///
-    /// Contains addresses and connection ids, but no keys, no tokens and no application data.
+    /// Contains addresses, as [`TransportConfig::qlog_addresses`](crate::TransportConfig::qlog_addresses) says, and connection
+    /// ids, but no keys, no tokens and no application data.
     pub fn set_qlog(&mut self, writer: Box<dyn Write + Send>, title: &str) {
         let now = self.arrival.last_now;
         let origin = self.endpoint.unix_time_at_origin;
@@ -29,6 +30,7 @@ impl Connection {
             side: self.side,
             original_destination: self.ends.identity.original_destination,
             began: (origin > Duration::ZERO).then(|| origin + now.since(Time::ZERO)),
+            addresses: self.transport.qlog_addresses,
         };
         let mut tracer = Tracer::new(writer, now, &header);
         if let Some(path) = self.paths.at(0) {

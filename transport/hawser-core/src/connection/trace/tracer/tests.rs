@@ -2,15 +2,16 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hawser_wire::frame::{Crypto, Frame, FrameIter, NewConnectionId, Stream};
+use hawser_wire::frame::{Crypto, Frame, FrameIter, NewConnectionId, ObservedAddress, Stream};
 use hawser_wire::{StatelessResetToken, Writer};
 
 use hawser_wire::ConnectionId;
 
-use super::frames::write_frame;
+use super::frames::{FrameContext, write_frame};
 use super::header::DateTime;
 use super::json::Json;
 use super::*;
+use crate::connection::qlog::QlogAddresses;
 use crate::connection::recovery::PacketKind;
 
 fn text_of(write: impl FnOnce(&mut Json)) -> String {
@@ -26,7 +27,9 @@ fn frame_text(frame: &Frame<'_>) -> String {
     let length = w.position();
     // Through the wire: what is traced is what was decoded.
     let decoded = FrameIter::new(&buffer[..length]).next().unwrap().unwrap();
-    text_of(|json| write_frame(json, &decoded, 3))
+    let mut addresses = Addresses::new(QlogAddresses::Redacted, Side::Server);
+    let mut context = FrameContext { exponent: 3, is_sent: true, addresses: &mut addresses };
+    text_of(|json| write_frame(json, &decoded, &mut context))
 }
 
 /// Keeps what is written, and fails after so many records.
@@ -57,6 +60,7 @@ fn tracer(disk: &Disk, now: Time) -> Tracer {
         side: Side::Server,
         original_destination: ConnectionId::new(&[0xab, 1]).unwrap(),
         began: Some(Duration::new(951_827_696, 7_000_000)),
+        addresses: QlogAddresses::Redacted,
     };
     Tracer::new(Box::new(disk.clone()), now, &header)
 }
@@ -126,6 +130,35 @@ fn secrets_are_not_written() {
     assert!(!text.contains("5e5e"), "{text}");
     let token = frame_text(&Frame::NewToken(&[0x5e; 9]));
     assert_eq!(token, r#"{"frame_type":"new_token","token":{"raw":{"length":9}}}"#);
+}
+
+#[test]
+fn addresses_are_written_by_their_names_only() {
+    let disk = Disk { room: usize::MAX, ..Disk::default() };
+    let mut tracer = tracer(&disk, Time::ZERO);
+    let tuple = FourTuple { local: "203.0.113.9:443".parse().unwrap(), remote: "10.1.0.7:5000".parse().unwrap() };
+    tracer.started(Time::ZERO, tuple, &TransportParameters::default());
+    let observed = ObservedAddress { sequence_number: 0, address: tuple.remote };
+    let mut payload = [0; 100];
+    let mut w = Writer::new(&mut payload);
+    Frame::ObservedAddress(observed).encode(&mut w).unwrap();
+    let length = w.position();
+    let packet = TracedPacket {
+        space: SpaceId::Path(PathId(0)),
+        number: 1,
+        destination: ConnectionId::new(&[0xcd, 2]).unwrap(),
+        long: None,
+        length: 40,
+        payload: &payload[..length],
+    };
+    tracer.packet_sent(Time::ZERO, &packet, PacketKind::Normal);
+    drop(tracer);
+    let written = String::from_utf8(disk.written.lock().unwrap().clone()).unwrap();
+    assert!(!written.contains("203.0.113.9") && !written.contains("10.1.0.7"), "{written}");
+    assert!(written.contains("networks for documentation"), "{written}");
+    let client = r#""ip_v4":"192.0.2.1","port_v4":5000"#;
+    assert_eq!(written.matches(client).count(), 2, "as it was and as it was observed: {written}");
+    assert!(written.contains(r#""ip_v4":"198.51.100.1","port_v4":443"#), "{written}");
 }
 
 #[test]
