@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, Figures, LinkUpdate, Loss,
-    LossCause, Outage, Parameters, Rate, Sent, Side, Siblings, Snapshot, SpuriousLoss, Time,
+    LossCause, Outage, Parameters, Rate, Sent, Siblings, Side, Snapshot, SpuriousLoss, Time,
 };
 
 use crate::cubic::{Avoidance, CubicParameters, CubicRule};

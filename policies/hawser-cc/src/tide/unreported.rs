@@ -27,11 +27,7 @@ pub(super) struct Unreported {
 
 impl Unreported {
     pub(super) fn new(init: &ControllerInit, tide: Tide) -> Self {
-        Unreported {
-            tide: Some(Box::new(tide)),
-            cubic: Some(Box::new(Cubic::new(init))),
-            unreported: 0,
-        }
+        Unreported { tide: Some(Box::new(tide)), cubic: Some(Box::new(Cubic::new(init))), unreported: 0 }
     }
 
     /// The one that has the path.
