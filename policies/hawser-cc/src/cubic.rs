@@ -28,6 +28,8 @@ pub type Cubic = WindowBased<CubicRule>;
 pub struct CubicRule {
     parameters: CubicParameters,
     avoidance: Avoidance,
+    /// The part of the curve that it grows by: 1 by itself.
+    part: f64,
 }
 
 /// What congestion avoidance remembers; all windows in bytes.
@@ -98,7 +100,12 @@ impl Cubic {
 
 impl CubicRule {
     pub(crate) fn new(parameters: CubicParameters) -> Self {
-        CubicRule { parameters, avoidance: Avoidance::default() }
+        CubicRule { parameters, avoidance: Avoidance::default(), part: 1.0 }
+    }
+
+    /// For a path that is a part of one flow, whose windows grow together as that of one: this part of what it would grow by itself.
+    pub(crate) fn set_part(&mut self, part: f64) {
+        self.part = part;
     }
 
     /// A congestion event.
@@ -140,6 +147,7 @@ impl Rule for CubicRule {
         let ack = acked.ack;
         let (current, datagram) = (window.exact(), window.datagram());
         let CubicParameters { beta, c, .. } = self.parameters;
+        let c = self.part * c;
         let Avoidance { plateau, window_at_loss, ref mut epoch } = self.avoidance;
         let epoch = epoch.get_or_insert_with(|| Epoch::start(ack.now, window, plateau, c));
         epoch.elapsed = epoch.elapsed.saturating_add(ack.now.since(epoch.counted_to));
@@ -149,7 +157,7 @@ impl Rule for CubicRule {
         // the old window, Reno's own slope.
         let fair = 3.0 * (1.0 - beta) / (1.0 + beta);
         let alpha = if epoch.reno_window >= window_at_loss { 1.0 } else { fair };
-        epoch.reno_window += alpha * datagram * bytes / current;
+        epoch.reno_window += self.part * alpha * datagram * bytes / current;
 
         if epoch.cubic_window(epoch.elapsed, datagram, c) < epoch.reno_window {
             let reno_window = epoch.reno_window;

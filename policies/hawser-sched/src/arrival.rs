@@ -72,19 +72,25 @@ where
             .filter(|fast| fast.id != path.id)
             .map(|fast| (fast, self.lag(path, fast)))
             .filter(|(fast, lag)| *lag > noise(fast) && *lag > noise(path))
-            .map(|(fast, lag)| window_rate(fast).bytes_in(lag))
+            .map(|(fast, lag)| paced_rate(fast).bytes_in(lag))
             .fold(0, u64::saturating_add)
     }
 }
 
-/// What a path that uses its window carries.
-pub(crate) fn window_rate(path: &PathView) -> Rate {
-    Rate::from_bytes_over(path.congestion_window, path.smoothed_rtt)
+/// What a path that uses its window carries, and its pacer lets out: a controller by rate has a window of twice that, for
+/// acknowledgements that come late.
+pub(crate) fn paced_rate(path: &PathView) -> Rate {
+    Rate::from_bytes_over(path.congestion_window, path.smoothed_rtt).min(path.pacing_rate)
 }
 
-/// The same, but no more than its pacer lets out: a controller by rate has a window of twice what the path carries.
-pub(crate) fn paced_rate(path: &PathView) -> Rate {
-    window_rate(path).min(path.pacing_rate)
+/// The same in a round trip: the window that is used. Who counts on all of a window leaves to a path what it delivers a round trip later.
+pub(crate) fn paced_window(path: &PathView) -> u64 {
+    path.congestion_window.min(path.pacing_rate.bytes_in(path.smoothed_rtt))
+}
+
+/// What is free of it.
+pub(crate) fn paced_window_left(path: &PathView) -> u64 {
+    paced_window(path).saturating_sub(path.bytes_in_flight)
 }
 
 /// Differences of delay below this mean nothing.

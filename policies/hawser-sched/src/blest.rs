@@ -3,6 +3,7 @@ use hawser_policy::{
     SendView, Time,
 };
 
+use crate::arrival::paced_window;
 use crate::choose::{explore, fastest_and_sendable};
 use crate::placement::datagram;
 
@@ -109,7 +110,7 @@ impl Blest {
     fn waits(&self, fast: &PathView, slow: &PathView, send_window: u64) -> bool {
         let ratio = slow.smoothed_rtt.as_secs_f64() / fast.smoothed_rtt.as_secs_f64().max(1e-9);
         let growth = datagram(fast) as f64 * (ratio - 1.0) / 2.0;
-        let sent = (fast.congestion_window as f64 + growth) * ratio;
+        let sent = (paced_window(fast) as f64 + growth) * ratio;
         let held = slow.bytes_in_flight.saturating_add(datagram(slow));
         self.lambda * sent > send_window as f64 - held as f64
     }

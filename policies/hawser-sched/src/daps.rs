@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use hawser_policy::{Commands, Decision, PathView, PolicyInfo, Scheduler, SendView};
 
+use crate::arrival::paced_window;
 use crate::choose::explore;
 use crate::placement::{Estimates, one_way, place};
 
@@ -32,7 +33,7 @@ impl Estimates for Daps {
 
     fn delivered_before(&mut self, fast: &PathView, slow: &PathView, _arrival: Duration) -> u64 {
         let ratio = slow.smoothed_rtt.as_secs_f64() / fast.smoothed_rtt.as_secs_f64().max(1e-9);
-        (ratio * fast.congestion_window as f64).round() as u64
+        (ratio * paced_window(fast) as f64).round() as u64
     }
 }
 

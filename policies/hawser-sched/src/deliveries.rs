@@ -7,6 +7,7 @@
 
 use hawser_policy::PathView;
 
+use crate::arrival::paced_window;
 use crate::placement::datagram;
 
 /// A path as the model sees it; times in seconds, windows in packets.
@@ -33,7 +34,7 @@ const MAX_ROUNDS: u32 = 64;
 impl NewReno {
     /// A path by what is known of it; `loss` is given because schedulers differ in where they take it from.
     pub(crate) fn of(path: &PathView, loss: f64) -> Self {
-        let window = path.congestion_window as f64 / datagram(path) as f64;
+        let window = paced_window(path) as f64 / datagram(path) as f64;
         NewReno {
             window,
             threshold: if path.in_slow_start { f64::INFINITY } else { window },

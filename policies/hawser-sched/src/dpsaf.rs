@@ -5,6 +5,7 @@ use hawser_policy::{
     Selection, SendView, StreamId,
 };
 
+use crate::arrival::paced_window;
 use crate::choose::explore;
 use crate::placement::{Estimates, datagram, one_way, place, rounds_in};
 
@@ -79,7 +80,7 @@ impl Estimates for Dpsaf {
     fn delivered_before(&mut self, fast: &PathView, _slow: &PathView, arrival: Duration) -> u64 {
         let size = datagram(fast) as f64;
         let survival = 1.0 - f64::from(fast.loss_ppm.min(1_000_000)) / 1e6;
-        let mut window = (fast.congestion_window as f64 / size).max(1.0);
+        let mut window = (paced_window(fast) as f64 / size).max(1.0);
         let mut packets = 0.0;
         for _ in 0..rounds_in(fast, arrival).min(MAX_ROUNDS) {
             if libm::pow(survival, window) >= 0.5 {

@@ -2,6 +2,7 @@ use hawser_policy::{
     Assignment, Commands, Decision, ParameterInfo, PathView, PolicyInfo, Scheduler, SendView,
 };
 
+use crate::arrival::paced_window;
 use crate::choose::{explore, fastest_and_sendable};
 
 /// Hysteresis: once waiting, the fast path must lose its advantage by this much before waiting ends (Lim 2017).
@@ -65,7 +66,7 @@ impl Ecf {
 /// `bytes` in congestion windows of `path`. At least one: a window is the least that the formula can weigh
 /// (as in the authors' implementation).
 fn windows(bytes: u64, path: &PathView) -> f64 {
-    let window = path.congestion_window.max(1);
+    let window = paced_window(path).max(1);
     bytes.max(window) as f64 / window as f64
 }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use hawser_policy::{Commands, Decision, PathView, PolicyInfo, Scheduler, SendView};
 
-use crate::arrival::window_rate;
+use crate::arrival::paced_rate;
 use crate::choose::explore;
 use crate::placement::{Estimates, one_way, place, serialisation};
 
@@ -28,14 +28,14 @@ impl Edpf {
 
 impl Estimates for Edpf {
     fn arrival(&mut self, path: &PathView) -> Duration {
-        let in_flight = window_rate(path).time_for(path.bytes_in_flight);
+        let in_flight = paced_rate(path).time_for(path.bytes_in_flight);
         let in_flight = if path.bytes_in_flight == 0 { Duration::ZERO } else { in_flight };
         let delay = one_way(path);
         delay.max(in_flight.saturating_sub(delay)).saturating_add(serialisation(path))
     }
 
     fn delivered_before(&mut self, fast: &PathView, _slow: &PathView, arrival: Duration) -> u64 {
-        window_rate(fast).bytes_in(arrival.saturating_sub(self.arrival(fast)))
+        paced_rate(fast).bytes_in(arrival.saturating_sub(self.arrival(fast)))
     }
 }
 

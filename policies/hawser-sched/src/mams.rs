@@ -35,6 +35,7 @@ pub use parameters::{MamsOneWay, MamsParameters};
 pub use plan::{MamsBudget, MamsPlanner, MamsPlannerSettings, MamsRun};
 pub use window::MamsWindowModel;
 
+use crate::arrival::paced_window;
 use crate::choose::{by_rtt, explore, explored, fastest_sendable};
 use crate::deliveries::NewReno;
 use crate::placement::{datagram, earlier};
@@ -111,7 +112,7 @@ impl Mams {
     fn model(&self, now: Time, path: &PathView, fastest: Duration) -> MamsPath {
         let MamsParameters { capacity, loss_forecast, reports, .. } = self.parameters;
         let size = datagram(path) as f64;
-        let window = path.congestion_window as f64 / size;
+        let window = paced_window(path) as f64 / size;
         let rtt = path.smoothed_rtt.as_secs_f64().clamp(SHORTEST_RTT, LONGEST_RTT);
         let (up, knows_up) = self.links.up(now, path);
         let (down, knows_down) =
@@ -287,7 +288,7 @@ impl Mams {
             let model = self.model(view.now, path, fastest);
             let (packets, loss) = model.limit(model.window, 0.0);
             // The last of them waits for those before it.
-            let rounds = 0.5 + bytes as f64 / path.congestion_window.max(1) as f64;
+            let rounds = 0.5 + bytes as f64 / paced_window(path).max(1) as f64;
             let wait = if path.sendable() > 0 { 0.0 } else { model.rtt * rounds };
             // Each further attempt costs a round trip.
             let again = model.rtt * loss / (1.0 - loss).max(1e-3);

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use hawser_policy::{Commands, Decision, PathView, PolicyInfo, Scheduler, SendView};
 
+use crate::arrival::{paced_window, paced_window_left};
 use crate::choose::explore;
 use crate::placement::{Estimates, one_way, place, rounds_in};
 
@@ -33,7 +34,7 @@ impl Estimates for Otias {
     /// All that has `T_f <= arrival`: the free window, and a window for each round that fits.
     fn delivered_before(&mut self, fast: &PathView, _slow: &PathView, arrival: Duration) -> u64 {
         let rounds = rounds_in(fast, arrival.saturating_sub(one_way(fast)));
-        fast.window_left().saturating_add(rounds.saturating_mul(fast.congestion_window))
+        paced_window_left(fast).saturating_add(rounds.saturating_mul(paced_window(fast)))
     }
 }
 

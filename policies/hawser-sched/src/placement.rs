@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use hawser_policy::{Assignment, Decision, PathView, Rate, Selection, SendView, Time};
 
+use crate::arrival::paced_rate;
 use crate::choose::explored;
 
 /// The two estimates of a scheduler.
@@ -69,7 +70,7 @@ pub(crate) fn one_way(path: &PathView) -> Duration {
 
 /// How long a datagram takes at the rate at which a path uses its window.
 pub(crate) fn serialisation(path: &PathView) -> Duration {
-    let rate = Rate::from_bytes_over(path.congestion_window, path.smoothed_rtt);
+    let rate = paced_rate(path);
     // A path without window or delay is not held to be endlessly slow.
     if rate == Rate::ZERO { Duration::ZERO } else { rate.time_for(datagram(path)) }
 }

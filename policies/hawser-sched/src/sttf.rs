@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use hawser_policy::{Commands, Decision, PathView, PolicyInfo, Scheduler, SendView};
 
+use crate::arrival::{paced_window, paced_window_left};
 use crate::choose::explore;
 use crate::placement::{Estimates, datagram, one_way, place, rounds_in, serialisation};
 
@@ -34,7 +35,7 @@ impl Estimates for Sttf {
 
     fn delivered_before(&mut self, fast: &PathView, _slow: &PathView, arrival: Duration) -> u64 {
         let rounds = rounds_in(fast, arrival.saturating_sub(self.arrival(fast)));
-        let (mut window, mut bytes) = (fast.congestion_window, fast.window_left());
+        let (mut window, mut bytes) = (paced_window(fast), paced_window_left(fast));
         for _ in 0..rounds.min(MAX_ROUNDS) {
             let growth = if fast.in_slow_start { window } else { datagram(fast) };
             window = window.saturating_add(growth);

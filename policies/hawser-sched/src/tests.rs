@@ -42,6 +42,26 @@ fn a_turn_of_round_robin_is_a_quantum_of_datagrams() {
     }
 }
 
+/// A controller by rate has a window of two round trips, of which its pacer lets one out: planners plan as with the window that is used.
+#[test]
+fn planners_count_what_the_pacer_lets_out() {
+    // A quick path that is full, and a slow one with room.
+    let paths = |windows: u64| {
+        [(1, 20, 0), (2, 200, 50_000)].map(|(id, rtt, room)| {
+            crate::testing::path(id, rtt, room).with(|path| {
+                path.pacing_rate = Rate::from_bytes_over(path.congestion_window, path.smoothed_rtt);
+                path.pacing_budget = room;
+                path.congestion_window *= windows;
+            })
+        })
+    };
+    for name in ["blest", "daps", "dpsaf", "ecf", "edpf", "late", "mams", "otias", "sedpf", "stms", "sttf"] {
+        let decide =
+            |windows| build(name).schedule(&crate::testing::view(&paths(windows), 3 << 20), &mut Vec::new());
+        assert_eq!(decide(2), decide(1), "{name}");
+    }
+}
+
 fn duration() -> impl Strategy<Value = Duration> {
     prop_oneof![
         4 => (0u64..400).prop_map(Duration::from_millis),

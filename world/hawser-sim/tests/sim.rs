@@ -42,6 +42,7 @@ mod returning_links;
 mod scenario;
 mod schedulers;
 mod sedpf;
+mod shared_bottleneck;
 mod soak;
 mod sscc;
 mod tiles;

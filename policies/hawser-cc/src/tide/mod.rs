@@ -11,6 +11,7 @@ mod delay;
 mod dip;
 mod losses;
 mod mode;
+mod pool;
 mod rate;
 mod settings;
 mod startup;
@@ -19,12 +20,12 @@ mod steer;
 mod tests;
 mod unreported;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hawser_policy::{
     Ack, AttachmentPoint, CongestionController, ControllerFactory, ControllerInit, Figures, LinkUpdate, Loss,
-    LossCause, Outage, Parameters, Rate, Sent, Siblings, Snapshot, SpuriousLoss, Time,
+    LossCause, Outage, Parameters, Rate, Sent, Siblings, Side, Snapshot, SpuriousLoss, Time,
 };
 
 use crate::cubic::{Avoidance, CubicParameters, CubicRule};
@@ -35,6 +36,7 @@ use brim::Brim;
 use contest::Contest;
 use delay::Delay;
 use losses::Losses;
+use pool::{Member, Pool};
 use rate::RateFilter;
 pub(crate) use settings::info;
 use settings::{NAME, Settings};
@@ -79,6 +81,8 @@ pub(crate) struct Tide {
     brim: Brim,
     contest: Contest,
     cubic: CubicRule,
+    /// Its part of what the paths of the connection have next to others.
+    member: Arc<Member>,
     /// The least queue of this round trip, seconds; infinite before a sample.
     round_queue: f64,
     /// Highest recent rate, bytes per second; and the highest on the way back to a share of it.
@@ -95,26 +99,36 @@ pub(crate) struct Tide {
 
 /// Makes those of a connection.
 pub(crate) fn factory(parameters: &Parameters) -> Arc<dyn ControllerFactory> {
-    Arc::new(Factory(Settings::read(parameters)))
+    Arc::new(Factory { settings: Settings::read(parameters), pool: None })
 }
 
-struct Factory(Settings);
+struct Factory {
+    settings: Settings,
+    /// That of a connection.
+    pool: Option<Arc<Mutex<Pool>>>,
+}
 
 impl ControllerFactory for Factory {
     fn build(&self, init: &ControllerInit) -> Box<dyn CongestionController> {
-        match self.0.forward {
-            true => Box::new(Unreported::new(init, self.0)),
-            false => Box::new(Tide::new(init, self.0)),
+        let pool = self.pool.clone().unwrap_or_else(Pool::shared);
+        let tide = Tide::new(init, self.settings, Member::new(pool, init.path));
+        match self.settings.forward {
+            true => Box::new(Unreported::new(init, tide)),
+            false => Box::new(tide),
         }
     }
 
+    fn for_connection(&self, _side: Side, _seed: u64) -> Option<Arc<dyn ControllerFactory>> {
+        Some(Arc::new(Factory { settings: self.settings, pool: Some(Pool::shared()) }))
+    }
+
     fn wants_receive_timestamps(&self) -> bool {
-        self.0.forward
+        self.settings.forward
     }
 }
 
 impl Tide {
-    fn new(init: &ControllerInit, settings: Settings) -> Tide {
+    fn new(init: &ControllerInit, settings: Settings, member: Member) -> Tide {
         let first = (settings.first * init.initial_window as f64) as u64;
         let init = &init.clone().with(|init| init.initial_window = first);
         let mut tide = Tide {
@@ -131,6 +145,7 @@ impl Tide {
             brim: Brim::default(),
             contest: Contest::new(init.now),
             cubic: CubicRule::new(CubicParameters::default()),
+            member: Arc::new(member),
             round_queue: f64::INFINITY,
             crest: 0.0,
             regained: 0.0,
@@ -209,7 +224,7 @@ impl CongestionController for Tide {
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
+    fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
         let datagram = self.window.datagram();
         let mut unusual = false;
         match loss.cause {
@@ -219,6 +234,9 @@ impl CongestionController for Tide {
                 let queue = self.delay.queue();
                 unusual = self.losses.on_loss(loss.bytes as f64, queued, queue, (window, datagram));
                 self.contest.on_loss();
+                if self.phase == Phase::Shared {
+                    self.member.on_loss(loss.now, loss.packets);
+                }
                 self.brim.on_loss(loss.packets as f64, self.delay.queue());
                 if self.phase == Phase::Own && self.rate.is_steady() && self.overflowed() == Some(true) {
                     self.losses.on_overflow(queued, datagram);
@@ -232,7 +250,8 @@ impl CongestionController for Tide {
                 Phase::Startup if loss.packets > 2 => self.begin_own(),
                 Phase::Startup | Phase::Own => {}
                 Phase::Shared if self.overflowed() == Some(false) && !unusual => {}
-                Phase::Shared => self.make_room(loss, siblings),
+                Phase::Shared if self.member.has_made_room(loss.now, self.smoothed_rtt) => {}
+                Phase::Shared => self.make_room(loss.now),
             }
         }
         if loss.cause == LossCause::Persistent {
@@ -269,6 +288,7 @@ impl CongestionController for Tide {
         self.brim = Brim::default();
         self.contest = Contest::new(now);
         self.cubic.restart();
+        self.member.leave();
         (self.round_queue, self.crest) = (f64::INFINITY, 0.0);
         self.was_restless = false;
         self.before_loss = None;

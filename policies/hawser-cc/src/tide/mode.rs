@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Ack, Loss, Siblings};
+use hawser_policy::{Ack, Time};
 
 use super::brim::LOSSY;
 use super::contest::Release;
@@ -51,8 +51,9 @@ impl Tide {
 
     /// Others fill the queue: CUBIC from here on. It begins as a new CUBIC would, by slow start; a sender that had the path to itself knows
     /// what the share of one of two is, and stops there.
-    fn begin_shared(&mut self, base: f64) {
+    fn begin_shared(&mut self, now: Time, base: f64) {
         self.phase = Phase::Shared;
+        self.member.enter(now, self.window.exact());
         self.cubic.restart();
         self.window.start_below(self.window.exact(), self.share(base));
         (self.regained, self.flat_rounds) = (self.rate.largest(), 0);
@@ -60,9 +61,10 @@ impl Tide {
 
     /// Makes room as a CUBIC does. A sender on its way to its share, which a flow that came has pushed aside, goes on to what a loss leaves of
     /// that.
-    pub(super) fn make_room(&mut self, loss: &Loss, siblings: &Siblings<'_>) {
+    pub(super) fn make_room(&mut self, now: Time) {
         let share = if self.window.in_slow_start() { self.window.exact_threshold() } else { 0.0 };
-        self.cubic.reduce(&mut self.window, loss, siblings);
+        self.cubic.cut(&mut self.window);
+        self.member.on_cut(now);
         self.brim.begin_again();
         self.regain(share);
     }
@@ -83,6 +85,11 @@ impl Tide {
 
     /// The window next to others.
     pub(super) fn compete(&mut self, acked: &Acked<'_>, round_over: bool) {
+        let part = self.member.on_ack(acked.ack, self.window.exact());
+        self.cubic.set_part(part.share);
+        if part.make_room {
+            self.make_room(acked.ack.now);
+        }
         if round_over && self.window.in_slow_start() {
             let rate = self.rate.largest();
             self.flat_rounds = if rate < REGAINED * self.regained { self.flat_rounds + 1 } else { 0 };
@@ -104,6 +111,7 @@ impl Tide {
         let longest = self.brim.longest() * self.rate.largest();
         self.losses.leave_room(room.then_some(longest));
         self.contest.leave();
+        self.member.leave();
         self.begin_own();
     }
 
@@ -151,7 +159,7 @@ impl Tide {
         let foreign = self.losses.take_foreign() && self.phase == Phase::Own;
         if self.settings.competitive && foreign && self.rate.is_steady() && !self.is_lossy() {
             self.contest.enter(ack.now);
-            self.begin_shared(base);
+            self.begin_shared(ack.now, base);
             self.cubic.cut(&mut self.window);
             self.regain(self.share(base));
         }
@@ -180,7 +188,7 @@ impl Tide {
                     return;
                 }
                 if self.settings.competitive && !self.is_lossy() && !self.was_restless {
-                    self.begin_shared(base);
+                    self.begin_shared(ack.now, base);
                 } else {
                     // What stays is not this sender's doing, nor that of a flow that would make room for it: the path is that long.
                     self.delay.adopt(ack.now, self.contest.left());

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{CongestionController, PathId, Siblings, Time};
 
+use super::pool::{Member, Pool};
 use super::{Settings, Tide};
 use crate::testing::bottleneck::{BDP, Link, Network, RTT, alone, measure};
 use crate::testing::{ack, build_with, init};
@@ -348,7 +349,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 fn a_ceiling_below_what_a_radio_adds_holds_nobody_back() {
     let registry_defaults =
         Settings { bound: 0.1, calm: 1.0, probe: 4.0, competitive: true, forward: false, first: 1.0 };
-    let mut tide = Tide::new(&init(12_000), registry_defaults);
+    let mut tide = Tide::new(&init(12_000), registry_defaults, Member::new(Pool::shared(), PathId(0)));
     let short = |tide: &mut Tide, megabits: f64| {
         tide.rate.seed(megabits * 1e6 / 8.0);
         tide.losses.leave_room(Some(50_000.0 / 0.7));

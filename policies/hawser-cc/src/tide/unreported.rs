@@ -9,7 +9,7 @@ use hawser_policy::{
     Snapshot, SpuriousLoss, Time,
 };
 
-use super::{Settings, Tide};
+use super::Tide;
 use crate::cubic::Cubic;
 
 /// Acknowledgements without arrival times that say that none will have them.
@@ -26,12 +26,8 @@ pub(super) struct Unreported {
 }
 
 impl Unreported {
-    pub(super) fn new(init: &ControllerInit, settings: Settings) -> Self {
-        Unreported {
-            tide: Some(Box::new(Tide::new(init, settings))),
-            cubic: Some(Box::new(Cubic::new(init))),
-            unreported: 0,
-        }
+    pub(super) fn new(init: &ControllerInit, tide: Tide) -> Self {
+        Unreported { tide: Some(Box::new(tide)), cubic: Some(Box::new(Cubic::new(init))), unreported: 0 }
     }
 
     /// The one that has the path.

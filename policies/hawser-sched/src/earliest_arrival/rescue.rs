@@ -7,7 +7,7 @@ use hawser_policy::{Command, Commands, PathId, PathView, Rate, SendView, Time};
 use super::EarliestArrival;
 use super::placement::delivered_before;
 use super::progress::{Alarm, Pace, Progress};
-use crate::arrival::window_rate;
+use crate::arrival::paced_rate;
 
 /// Needless copies that are put up with at the start of a connection, and with each second of it: an answer of 64 kB, and
 /// two small messages.
@@ -164,7 +164,7 @@ fn next_in_flight<'a>(view: &SendView<'a>, last: Option<PathId>) -> Option<&'a P
 
 /// A first burst, and then what the path carries in this time.
 fn burst_and(to: &PathView, time: Duration) -> u64 {
-    (FIRST_BURST * u64::from(to.max_datagram_size)).saturating_add(window_rate(to).bytes_in(time))
+    (FIRST_BURST * u64::from(to.max_datagram_size)).saturating_add(paced_rate(to).bytes_in(time))
 }
 
 /// Nothing is queued any more. What is about to be acknowledged is waited for: the copy would come no sooner.
@@ -190,7 +190,7 @@ fn wanted_at_the_end(
             }
             // Flow control ends the queue as well, and what it waits for is the oldest. From a path that dribbles it is worth
             // taking everything.
-            let dribbles = rate < window_rate(to).scaled(1, MUCH_SLOWER);
+            let dribbles = rate < paced_rate(to).scaled(1, MUCH_SLOWER);
             if dribbles {
                 oldest(u64::MAX, is_late)
             } else {
@@ -209,7 +209,7 @@ fn shared(in_flight: u64, rate: Rate, to: &PathView) -> u64 {
     if rate.time_for(in_flight) < to.smoothed_rtt.saturating_mul(3) / 2 {
         return 0;
     }
-    let (slow, quick) = (rate.bits_per_second() as f64, window_rate(to).bits_per_second() as f64);
+    let (slow, quick) = (rate.bits_per_second() as f64, paced_rate(to).bits_per_second() as f64);
     if slow <= 0.0 || quick <= 0.0 {
         return if quick > 0.0 { in_flight } else { 0 };
     }

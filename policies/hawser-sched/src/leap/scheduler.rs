@@ -10,6 +10,7 @@ use hawser_policy::{
 
 use super::parameters::LeapParameters;
 use super::state::Shared;
+use crate::arrival::paced_rate;
 use crate::choose::{explore, explored};
 use crate::placement::datagram;
 
@@ -66,7 +67,7 @@ impl LeapScheduler {
 
 /// What a path will carry in bit/s; before there is a forecast what its window lets out.
 fn carries(shared: &Shared, path: &PathView) -> f64 {
-    let by_window = || path.congestion_window as f64 * 8.0 / path.smoothed_rtt.as_secs_f64().max(1e-6);
+    let by_window = || paced_rate(path).bits_per_second() as f64;
     shared.low(path.id).unwrap_or_else(by_window).max(1.0)
 }
 

@@ -8,7 +8,7 @@ use hawser_policy::{
 };
 
 use super::{SOURCE, Sedpf, margin_parameter};
-use crate::arrival::window_rate;
+use crate::arrival::paced_rate;
 use crate::placement::datagram;
 
 /// How long after a packet the next coded one is sent although not as many packets followed as it waits for: so many times
@@ -57,7 +57,7 @@ impl SedpfProtection {
 
 /// Bytes per second that a path carries as it uses its window.
 fn rate(path: &PathView) -> f64 {
-    window_rate(path).bits_per_second() as f64 / 8.0
+    paced_rate(path).bits_per_second() as f64 / 8.0
 }
 
 impl ProtectionPolicy for SedpfProtection {

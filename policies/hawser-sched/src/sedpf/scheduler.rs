@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::gaussian::Gaussian;
 use super::{SOURCE, Sedpf};
-use crate::arrival::window_rate;
+use crate::arrival::paced_rate;
 use crate::choose::{explore, explored};
 use crate::placement::{behind, datagram, earlier, one_way};
 
@@ -53,7 +53,7 @@ struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     fn of(path: &'a PathView) -> Self {
         let seconds = |time: Duration| time.as_secs_f64().min(FAR);
-        let rate = window_rate(path).bits_per_second().max(1) as f64;
+        let rate = paced_rate(path).bits_per_second().max(1) as f64;
         let (pace, delay) = (8.0 / rate, seconds(one_way(path)));
         // Of a full window half is delivered and on its way to be acknowledged.
         let busy = (path.bytes_in_flight as f64 * pace).min(FAR) - delay;
