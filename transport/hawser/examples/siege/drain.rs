@@ -49,7 +49,7 @@ pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
     let seconds = began.elapsed().as_secs_f64();
     let ended = server.ends(Duration::from_secs(20))?;
     println!(
-        "| reload (SIGHUP) and drain (SIGTERM) | {DOWNLOADS} downloads of {} MiB | {seconds:.1} | - | - | - | - | - | - | \
+        "| reload (SIGHUP) and drain (SIGTERM) | {DOWNLOADS} downloads of {} MiB | {seconds:.1} | - | - | - | - | - | - | - | \
          {whole} whole, {still} were running; a new client {}; {} |",
         LENGTH >> 20,
         if is_refused { "refused" } else { "TAKEN" },

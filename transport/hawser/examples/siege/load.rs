@@ -19,11 +19,11 @@ const HALF_OPEN: usize = 4_000;
 /// How long victims ask while there are half-open connections, and how long garbage comes.
 const LASTS: Duration = Duration::from_secs(10);
 
-/// Prints the table of these loads, or of all if none are named. Returns whether every victim was served in time.
+/// Prints the table of these loads, or of all if none are named. Returns whether victims were served in time.
 pub(crate) async fn run(command: &Path, names: &[String]) -> Result<bool, Error> {
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
-    println!("| load | count | seconds | CPU | KiB held | for each | victims | median | longest | |");
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!("| load | count | seconds | CPU | KiB held | for each | victims | median | longest | late | |");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let mut all = true;
     if is_wanted("idle") {
         all &= idle(command).await?;
@@ -93,30 +93,44 @@ async fn with_victims(
     }
 }
 
-/// Prints a line, and says whether all victims were served in time, one behind the load as well.
-async fn report(
-    name: &str,
+/// What is said of a load.
+struct Load<'a> {
+    name: &'a str,
     count: u64,
+    note: &'a str,
+    /// How many of a hundred victims may wait for longer than the others.
+    late: usize,
+}
+
+impl<'a> Load<'a> {
+    fn of(name: &'a str, count: usize) -> Self {
+        Load { name, count: count as u64, note: "", late: 0 }
+    }
+}
+
+/// Prints a line, and says whether victims were served in time, one behind the load as well.
+async fn report(
+    Load { name, count, note, late }: Load<'_>,
     server: &Server,
     before: &Before,
     mut waited: Vec<Duration>,
-    note: &str,
 ) -> Result<bool, Error> {
     let seconds = before.at.elapsed().as_secs_f64();
     let now = server.usage()?;
     waited.push(victim(server).await);
     waited.sort_unstable();
     let (median, longest) = (waited[waited.len() / 2], waited[waited.len() - 1]);
+    let are_late = waited.iter().filter(|waited| **waited >= PATIENCE).count();
     let held = now.memory.saturating_sub(before.used.memory) >> 10;
     println!(
-        "| {name} | {count} | {seconds:.1} | {:.2} s | {held} | {:.1} KiB | {} | {:.3} s | {:.2} s | {note} |",
+        "| {name} | {count} | {seconds:.1} | {:.2} s | {held} | {:.1} KiB | {} | {:.3} s | {:.2} s | {are_late} | {note} |",
         (now.cpu - before.used.cpu).as_secs_f64(),
         held as f64 / count as f64,
         waited.len(),
         median.as_secs_f64(),
         longest.as_secs_f64()
     );
-    Ok(longest < PATIENCE)
+    Ok(are_late * 100 <= late * waited.len() && longest < PATIENCE * 5)
 }
 
 /// A connection. A server that has no time for new clients says so: others come back, too.
@@ -149,7 +163,7 @@ async fn idle(command: &Path) -> Result<bool, Error> {
     if lost > 0 {
         return Err(format!("{lost} of {IDLE} connections were lost").into());
     }
-    report("idle connections", IDLE as u64, &server, &before, waited, "").await
+    report(Load::of("idle connections", IDLE), &server, &before, waited).await
 }
 
 async fn handshakes(command: &Path) -> Result<bool, Error> {
@@ -163,7 +177,7 @@ async fn handshakes(command: &Path) -> Result<bool, Error> {
         Ok(())
     };
     let waited = with_victims(&server, load).await?;
-    report("handshakes", HANDSHAKES as u64, &server, &before, waited, "").await
+    report(Load::of("handshakes", HANDSHAKES), &server, &before, waited).await
 }
 
 /// First packets that the server answers, and nobody hears it. All are there at once, and victims ask while they wait.
@@ -177,7 +191,7 @@ async fn half_open(command: &Path, name: &str, sources: Sources) -> Result<bool,
         Ok(())
     };
     let waited = with_victims(&server, load).await?;
-    report(name, HALF_OPEN as u64, &server, &before, waited, "").await
+    report(Load::of(name, HALF_OPEN), &server, &before, waited).await
 }
 
 /// Garbage from half of the cores, without a pause.
@@ -207,7 +221,8 @@ async fn noise(command: &Path) -> Result<bool, Error> {
     );
     // One victim behind the flood.
     drop(floods);
-    report("garbage", packets, &server, &before, waited, &note).await
+    // A victim's first packet that the kernel drops, it sends again after a second (RFC 9002 section 6.2.2); no server hears of it.
+    report(Load { name: "garbage", count: packets, note: &note, late: 10 }, &server, &before, waited).await
 }
 
 /// Datagrams that the kernel has dropped since the server does not read them fast enough.

@@ -108,12 +108,13 @@ pub(crate) fn judge(bounds: &Bounds, outcome: &Outcome) -> (String, bool) {
     if let Some(found) = &outcome.found {
         verdict = format!("{verdict}; {found}");
     }
+    // Of a server that does something else as well nobody knows what a packet costs.
+    let micros = if bounds.micros.is_finite() { format!("{:.0}", outcome.micros) } else { "-".to_owned() };
     let line = format!(
-        "| {} | {} | {} | {:.0} | {} | {per_byte:.0} | {:.2} s | {verdict} |",
+        "| {} | {} | {} | {micros} | {} | {per_byte:.0} | {:.2} s | {verdict} |",
         bounds.name,
         outcome.packets,
         outcome.bytes >> 10,
-        outcome.micros,
         outcome.held >> 10,
         outcome.waited.as_secs_f64()
     );
