@@ -11,7 +11,7 @@ use nix::unistd::mkfifo;
 
 use super::Error;
 use super::client::{Client, GET, PUT, request, upload};
-use super::form::{FORM, Form, H3, HANDSHAKES, Siege};
+use super::form::{FORM, Form, H3, Siege};
 use super::program::Program;
 
 const UPLOADS: &[&str] = &["serve", "FOLDER", "--allow-put", "--upload-quota", "8M"];
