@@ -93,8 +93,8 @@ soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, res
 	$(CARGO) build --locked --release -p hawser-sim --example soak --example attacks
 	$(CARGO) build --locked --release -p hawser --example siege
 	"$${CARGO_TARGET_DIR:-target}/release/examples/attacks"
-	"$${CARGO_TARGET_DIR:-target}/release/examples/siege" "$${CARGO_TARGET_DIR:-target}/release/hawser"
 	@scripts/soak --hawser "$${CARGO_TARGET_DIR:-target}/release/hawser" \
+		--siege "$${CARGO_TARGET_DIR:-target}/release/examples/siege" \
 		--courses "$${CARGO_TARGET_DIR:-target}/release/examples/soak"
 
 load: setup ## idle connections, handshakes, half-open ones and garbage, each with a victim: a table (docs/security.md)

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hawser::{ClientConfig, Connection, Endpoint, Links, RecvStream, SendStream, TransportConfig, Trust};
+use hawser_wire::Writer;
 
 use super::Error;
 use super::server::Server;
@@ -38,6 +39,15 @@ pub(crate) fn request(method: u8, path: &str, lines: &[(&str, &str)]) -> Vec<u8>
     [&[1], length.to_be_bytes().as_slice(), &section].concat()
 }
 
+/// PUT of a file of so many bytes: HEADERS, and the head of the DATA frame that all of them follow in.
+pub(crate) fn upload(path: &str, length: u64) -> Vec<u8> {
+    let mut head = [0; 16];
+    let mut w = Writer::new(&mut head);
+    let is_written = w.write_varint(0).and_then(|()| w.write_varint(length));
+    debug_assert!(is_written.is_ok(), "two integers of at most eight bytes");
+    [&request(PUT, path, &[])[..], w.written()].concat()
+}
+
 /// Windows of so many bytes for all that the server sends.
 pub(crate) fn windows(stream: u64, connection: u64) -> TransportConfig {
     hawser::default_transport().with(|transport| {
@@ -59,14 +69,19 @@ impl Client {
         transport: TransportConfig,
     ) -> Result<Self, Error> {
         let endpoint = Endpoint::client(config(server, alpn, transport)?, Links::All)?;
-        let mut connected = endpoint.connect(address(server), "localhost").await;
+        Client::of(&endpoint, address(server), alpn).await
+    }
+
+    /// One of many that share an endpoint, to this address.
+    pub(crate) async fn of(endpoint: &Endpoint, to: SocketAddr, alpn: &'static [u8]) -> Result<Self, Error> {
+        let mut connected = endpoint.connect(to, "localhost").await;
         for _ in 0..ATTEMPTS {
             if connected.is_ok() {
                 break;
             }
             // A server that has no time for new clients says so: others come back, too.
             tokio::time::sleep(PAUSE).await;
-            connected = endpoint.connect(address(server), "localhost").await;
+            connected = endpoint.connect(to, "localhost").await;
         }
         let connection = connected?;
         let mut control = None;
@@ -75,7 +90,7 @@ impl Client {
             stream.write_all(SETTINGS).await?;
             control = Some(stream);
         }
-        Ok(Client { connection, _endpoint: endpoint, _control: control })
+        Ok(Client { connection, _endpoint: endpoint.clone(), _control: control })
     }
 
     /// Sends a request that has no body.

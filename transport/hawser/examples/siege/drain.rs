@@ -16,7 +16,7 @@ const LENGTH: usize = 8 << 20;
 
 /// Prints a line. Returns whether all downloads came, a new client was refused, and the server ended by itself.
 pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
-    let mut server = Server::start(command, &["serve", "FOLDER", "--grace", "60"])?;
+    let mut server = Server::start(command, &["serve", "FOLDER", "--grace", "60"], None)?;
     let content: Vec<u8> = (0..LENGTH).map(|at| (at * 7 + at / 251) as u8).collect();
     fs::write(server.folder().join("large"), &content)?;
     fs::write(server.folder().join("small"), b"content")?;
@@ -49,8 +49,8 @@ pub(crate) async fn run(command: &Path) -> Result<bool, Error> {
     let seconds = began.elapsed().as_secs_f64();
     let ended = server.ends(Duration::from_secs(20))?;
     println!(
-        "| reload (SIGHUP) and drain (SIGTERM) under way | {DOWNLOADS} downloads of {} MiB | {seconds:.1} | - | - | - | {whole} \
-         whole, {still} were running; a new client {}; {} |",
+        "| reload (SIGHUP) and drain (SIGTERM) | {DOWNLOADS} downloads of {} MiB | {seconds:.1} | - | - | - | - | - | - | - | \
+         {whole} whole, {still} were running; a new client {}; {} |",
         LENGTH >> 20,
         if is_refused { "refused" } else { "TAKEN" },
         if ended { "ended by itself" } else { "DID NOT END" },

@@ -4,7 +4,9 @@ use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
 
 use super::Error;
-use super::forms::{Form, H3, HANDSHAKES, Siege, content};
+use super::client::{GET, request as plain};
+use super::flood::Sources;
+use super::form::{FORM, Form, H3, HANDSHAKES, SIGNATURES, Siege};
 
 /// TCP and UDP port that the user may have.
 const PORT: u16 = 18_345;
@@ -64,9 +66,39 @@ async fn listen(siege: &mut Siege<'_>, transport: &str) -> Result<(), Error> {
 
 pub(crate) const GATEWAY: &[Form] = &[
     Form {
+        name: "half-open connections of the gateway",
+        arguments: &["gateway"],
+        attack: |siege| Box::pin(async { siege.half_open(H3, 600, Sources::ManyAddresses) }),
+        micros: SIGNATURES,
+        ..FORM
+    },
+    Form {
+        name: "requests without a key",
+        arguments: &["gateway"],
+        attack: |siege| {
+            Box::pin(async {
+                for _ in 0..20 {
+                    siege.connect(1 << 16, 1 << 20).await?;
+                    let client = siege.clients.last().expect("connected");
+                    // The gateway closes a connection that asks too often.
+                    for _ in 0..200 {
+                        let Ok((mut send, _answer)) = client.connection.open_bi().await else { break };
+                        if send.write_all(&plain(GET, "/none", &[])).await.is_err() || send.finish().is_err()
+                        {
+                            break;
+                        }
+                    }
+                }
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                Ok(())
+            })
+        },
+        micros: HANDSHAKES,
+        ..FORM
+    },
+    Form {
         name: "targets of CONNECT-UDP",
         arguments: ARGUMENTS,
-        alpn: H3,
         prepare: user,
         attack: |siege| {
             Box::pin(async {
@@ -77,15 +109,14 @@ pub(crate) const GATEWAY: &[Form] = &[
                 Ok(())
             })
         },
-        check: content,
         // Each is a socket, an answer and a task.
         micros: HANDSHAKES,
         mebibytes: 48,
+        ..FORM
     },
     Form {
         name: "capsules of CONNECT-UDP that stop",
         arguments: ARGUMENTS,
-        alpn: H3,
         prepare: user,
         attack: |siege| {
             Box::pin(async {
@@ -96,14 +127,13 @@ pub(crate) const GATEWAY: &[Form] = &[
                 Ok(())
             })
         },
-        check: content,
         micros: HANDSHAKES,
         mebibytes: 48,
+        ..FORM
     },
     Form {
         name: "connections to a port of forward -R",
         arguments: ARGUMENTS,
-        alpn: H3,
         prepare: user,
         attack: |siege| {
             Box::pin(async {
@@ -124,15 +154,14 @@ pub(crate) const GATEWAY: &[Form] = &[
                 if held.len() < 64 { Err("nobody listens at the port".into()) } else { Ok(()) }
             })
         },
-        check: content,
         // A number, a capsule and its packet for each connection.
         micros: HANDSHAKES,
         mebibytes: 16,
+        ..FORM
     },
     Form {
         name: "hosts at a port of forward -R",
         arguments: ARGUMENTS,
-        alpn: H3,
         prepare: user,
         attack: |siege| {
             Box::pin(async {
@@ -150,8 +179,7 @@ pub(crate) const GATEWAY: &[Form] = &[
                 Ok(())
             })
         },
-        check: content,
-        micros: 100.0,
         mebibytes: 16,
+        ..FORM
     },
 ];

@@ -18,6 +18,8 @@ pub(crate) struct Server {
     root: PathBuf,
     pub(crate) port: u16,
     pub(crate) pin: String,
+    /// The TCP address of what it serves over HTTP/1, if it does.
+    pub(crate) http: Option<String>,
     has_files: bool,
 }
 
@@ -29,8 +31,8 @@ pub(crate) struct Usage {
 }
 
 impl Server {
-    /// Starts `HAWSER ARGUMENTS`, of which `FOLDER` is an empty folder to serve.
-    pub(crate) fn start(command: &Path, arguments: &[&str]) -> Result<Self, Error> {
+    /// Starts `HAWSER ARGUMENTS`, of which `FOLDER` is an empty folder to serve. `descriptors`: of which it may have no more.
+    pub(crate) fn start(command: &Path, arguments: &[&str], descriptors: Option<u32>) -> Result<Self, Error> {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let root = std::env::temp_dir().join(format!("siege-{}-{number}", std::process::id()));
@@ -39,7 +41,15 @@ impl Server {
         let has_files = arguments.first() == Some(&"serve");
         let arguments =
             arguments.iter().map(|argument| if *argument == "FOLDER" { &folder } else { *argument });
-        let mut process = Command::new(command)
+        let mut started = match descriptors {
+            None => Command::new(command),
+            Some(most) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")]).arg(command);
+                shell
+            }
+        };
+        let mut process = started
             .args(arguments)
             .args(["--listen", "127.0.0.1:0", "--json", "-q", "--state"])
             .arg(root.join("state"))
@@ -53,12 +63,25 @@ impl Server {
         let port = hello["port"].as_u64().and_then(|port| u16::try_from(port).ok());
         let pin = hello["pin"].as_str();
         let (port, pin) = port.zip(pin).ok_or("the server did not say its port and pin")?;
-        Ok(Server { command: command.to_owned(), process, root, port, pin: pin.to_owned(), has_files })
+        let http = hello["http"].as_str().map(str::to_owned);
+        Ok(Server { command: command.to_owned(), process, root, port, pin: pin.to_owned(), http, has_files })
     }
 
     /// The folder that is served.
     pub(crate) fn folder(&self) -> PathBuf {
         self.root.join("www")
+    }
+
+    /// The command under test with these arguments, for a client of this server, whose pin it is told.
+    pub(crate) fn client(&self, verbs: &[&str]) -> Command {
+        let mut command = Command::new(&self.command);
+        command.args(verbs).arg(format!("127.0.0.1:{}", self.port)).args(["--pin", &self.pin, "-q"]);
+        command
+    }
+
+    /// Open file descriptors of its process.
+    pub(crate) fn descriptors(&self) -> Result<usize, Error> {
+        Ok(fs::read_dir(format!("/proc/{}/fd", self.process.id()))?.count())
     }
 
     /// Adds a user to a gateway, who may have these ports of it. Returns the key.
@@ -96,6 +119,19 @@ impl Server {
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(false)
+    }
+
+    /// Its CPU time, once it has worked off what came: no more of it is used for a while.
+    pub(crate) fn settled(&self) -> Result<Duration, Error> {
+        let mut used = self.usage()?.cpu;
+        loop {
+            std::thread::sleep(Duration::from_millis(120));
+            let now = self.usage()?.cpu;
+            if now - used < Duration::from_millis(15) {
+                return Ok(now);
+            }
+            used = now;
+        }
     }
 
     pub(crate) fn usage(&self) -> Result<Usage, Error> {
