@@ -22,6 +22,7 @@ mod interfaces;
 mod lane;
 mod link_forecasts;
 mod meter;
+mod notes;
 mod participant;
 mod paths;
 mod recorder;
