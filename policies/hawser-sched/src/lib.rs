@@ -112,8 +112,8 @@ pub use guard::Guard;
 pub use late::Late;
 pub use leap::{Leap, LeapForecast, LeapParameters, LeapShare, leap_low_forecast, leap_parity};
 pub use mams::{
-    MAX_MAMS_POINTS, Mams, MamsBudget, MamsForecast, MamsLog, MamsOneWay, MamsParameters, MamsPath,
-    MamsPlanner, MamsPlannerSettings, MamsPoint, MamsRecord, MamsRun, MamsWindowModel,
+    MAX_MAMS_POINTS, Mams, MamsBudget, MamsForecast, MamsOneWay, MamsParameters, MamsPath, MamsPlanner,
+    MamsPlannerSettings, MamsPoint, MamsRun, MamsWindowModel,
 };
 pub use min_rtt::MinRtt;
 pub use mmquic::Mmquic;
