@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
-use hawser_cc::sscc::Observer;
 use hawser_lab::data::sweep::PolicyFiles;
-use hawser_policy::FileContents;
+use hawser_policy::{FileContents, TraceSink};
 
 use crate::prelearn::{read_dqn_model, read_model};
 use crate::sscc_data::{Keeper, read_models};
@@ -74,7 +73,7 @@ pub(crate) fn attach(registry: &mut Registry, is_real: bool, output: Output) -> 
         "log",
         once(move |file| {
             let log = SsccLog::create(file, output).map_err(|error| Failure::write(file, &error))?;
-            Ok(Arc::new(Arc::new(log) as Arc<dyn Observer>))
+            Ok(Arc::new(Arc::new(log) as Arc<dyn TraceSink>))
         }),
     );
     let keepers = Keepers::default();

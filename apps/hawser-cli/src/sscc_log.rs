@@ -5,8 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use hawser_cc::sscc::{Choice, DataUnit, Experience, Observer};
-use hawser_policy::{GroupId, PathId, Side, Time};
+use hawser_policy::{Figure, Note, Side, Time, TraceSink};
 use serde_json::{Value, json};
 
 use hawser_command::output::Output;
@@ -43,37 +42,28 @@ impl SsccLog {
     }
 }
 
-impl Observer for SsccLog {
-    fn on_unit(&self, side: Side, unit: &DataUnit) {
-        let line = json!({
-            "event": "unit", "path": unit.path.0, "seconds": unit.duration.as_secs_f64(), "group": unit.group.0,
-            "controller": unit.running.to_string(), "tput_mbps": unit.tput, "loss_mbps": unit.loss,
-            "delay_ms": unit.delay, "delay_min_ms": unit.delay_min, "tput_max_mbps": unit.tput_max,
-        });
-        self.write(side, unit.at, line, false);
-    }
-
-    fn on_experience(&self, side: Side, known: &Experience) {
-        let line = json!({
-            "event": "reward", "path": known.unit.path.0, "controller": known.chosen.to_string(), "reward": known.reward,
-        });
-        self.write(side, known.outcome.at, line, false);
-    }
-
-    fn on_group(&self, side: Side, now: Time, path: PathId, group: GroupId) {
-        self.write(side, now, json!({ "event": "group", "path": path.0, "group": group.0 }), true);
-    }
-
-    fn on_controller(&self, side: Side, now: Time, path: PathId, from: Option<Choice>, to: Choice) {
-        let from = from.map(|from| from.to_string());
-        let line =
-            json!({ "event": "controller", "path": path.0, "from": from, "controller": to.to_string() });
-        self.write(side, now, line, true);
+impl TraceSink for SsccLog {
+    fn note(&self, note: &Note) {
+        let Some(event) = note.name.strip_prefix("sscc.") else { return };
+        let mut line = json!({ "event": event, "path": note.path.map(|path| path.0) });
+        for (name, value) in &note.values {
+            line[name] = match value {
+                Figure::Word(word) => json!(word),
+                Figure::Number(group) if *name == "group" => json!(*group as u32),
+                Figure::Number(value) => json!(value),
+                _ => Value::Null,
+            };
+        }
+        self.write(note.side, note.at, line, matches!(event, "group" | "controller"));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use hawser_policy::{PathId, Trace};
+
     use super::*;
 
     #[test]
@@ -94,8 +84,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("log");
         let log = SsccLog::create(&file, Output::default()).unwrap();
-        log.on_group(Side::Server, Time::from_secs(3), PathId(1), GroupId(1));
-        log.on_controller(Side::Client, Time::from_secs(4), PathId(0), None, Choice::Coupled);
+        let log: Arc<dyn TraceSink> = Arc::new(log);
+        let [server, client] = [Side::Server, Side::Client].map(|side| Trace::new(side, vec![log.clone()]));
+        server.note(Time::from_secs(3), "sscc.group", Some(PathId(1)), || [("group", 1u32.into())]);
+        client
+            .note(Time::from_secs(4), "sscc.controller", Some(PathId(0)), || [("controller", "olia".into())]);
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines[0], json!({ "event": "group", "at": 3.0, "side": "server", "path": 1, "group": 1 }));

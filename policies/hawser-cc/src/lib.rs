@@ -68,7 +68,6 @@ use hawser_policy::{
     CongestionController, ControllerFactory, ControllerInit, Parameters, PolicyInfo, Registry,
 };
 
-pub use bbr::{ModelObserver, ModelState, PlusState, register_observed};
 pub use cubic::{Cubic, CubicParameters};
 pub use new_reno::NewReno;
 pub use olia::{Olia, OliaIncrement, OliaParameters, OliaQuality};

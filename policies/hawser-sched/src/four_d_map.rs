@@ -18,7 +18,6 @@ mod dispatch;
 mod features;
 mod feedback;
 mod frames;
-mod log;
 mod loss;
 mod mechanisms;
 mod parameters;
@@ -37,7 +36,6 @@ use hawser_policy::{
 pub use dispatch::{FourDMapPath, four_d_map_shares};
 pub use features::{FourDMapFeatures, FourDMapFrameState, FourDMapPathState};
 pub use feedback::{FrameFeedback, FrameFeedbacks};
-pub use log::{FourDMapLog, FourDMapRecord};
 pub use mechanisms::{FourDMapChoice, FourDMapMechanism, FourDMapModel};
 pub use parameters::FourDMapParameters;
 pub use reward::FourDMapOutcome;
@@ -68,7 +66,6 @@ pub struct FourDMap {
     parameters: FourDMapParameters,
     parts: Composed,
     model: Option<Arc<FourDMapModel>>,
-    log: Option<FourDMapLog>,
 }
 
 impl FourDMap {
@@ -77,20 +74,13 @@ impl FourDMap {
 
     /// A set with the controllers and acknowledgements of `parts`, whose scheduler is left aside; it has learned nothing before.
     pub fn new(parameters: FourDMapParameters, parts: Composed) -> Self {
-        FourDMap { parameters, parts, model: None, log: None }
+        FourDMap { parameters, parts, model: None }
     }
 
     /// Every connection starts with what was learned before, if that fits the parameters.
     #[must_use]
     pub fn with_model(mut self, model: Arc<FourDMapModel>) -> Self {
         self.model = Some(model);
-        self
-    }
-
-    /// Every connection writes what its decisions bring to a log.
-    #[must_use]
-    pub fn with_log(mut self, log: FourDMapLog) -> Self {
-        self.log = Some(log);
         self
     }
 
@@ -103,11 +93,11 @@ impl FourDMap {
     /// as it is now, if that has them.
     #[cfg(feature = "learned")]
     pub fn register(registry: &mut Registry) {
-        Self::register_with(registry, FourDMapModel::shipped(), None);
+        Self::register_with(registry, FourDMapModel::shipped());
     }
 
-    /// The same with another model, and with a log if there is one, in place of what was registered under this name.
-    pub fn register_with(registry: &mut Registry, model: Arc<FourDMapModel>, log: Option<FourDMapLog>) {
+    /// The same with another model, in place of what was registered under this name.
+    pub fn register_with(registry: &mut Registry, model: Arc<FourDMapModel>) {
         let Ok(congestion) = registry.congestion("olia") else { return };
         let Ok(acks) = registry.acks("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
@@ -117,8 +107,7 @@ impl FourDMap {
                 Box::new(FourDMapScheduler::new(parameters, None, init.seed)) as Box<_>
             };
             let parts = Composed::new(Arc::new(scheduler), congestion.clone(), acks.clone());
-            let set = FourDMap::new(parameters, parts);
-            Arc::new(FourDMap { model: Some(model), log: log.clone(), ..set })
+            Arc::new(FourDMap::new(parameters, parts).with_model(model))
         });
     }
 }
@@ -126,10 +115,6 @@ impl FourDMap {
 impl PolicySetFactory for FourDMap {
     fn build(&self, init: &SetInit) -> PolicySet {
         let scheduler = FourDMapScheduler::new(self.parameters, self.model.as_deref(), init.seed);
-        let scheduler = match &self.log {
-            Some(log) => scheduler.with_log(log.clone()),
-            None => scheduler,
-        };
         self.parts.build(init).with(|set| {
             set.scheduler = Box::new(scheduler);
             set.agent = Some(Box::new(feedback::Reporter::default()));

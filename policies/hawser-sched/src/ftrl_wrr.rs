@@ -2,7 +2,6 @@
 
 mod change;
 mod learner;
-mod log;
 mod pacing;
 mod parameters;
 mod steps;
@@ -11,11 +10,10 @@ use std::time::Duration;
 
 use hawser_learn::Random;
 use hawser_policy::{
-    Assignment, Commands, Decision, Event, Figures, Interests, LimitedBy, PathChange, PathId, PolicyInfo,
-    Scheduler, SendView, Time,
+    Assignment, Commands, Decision, Event, Figure, Figures, Interests, LimitedBy, PathChange, PathId,
+    PolicyInfo, Scheduler, SendView, Time, Trace,
 };
 
-pub use log::{FtrlWrrLog, FtrlWrrRecord};
 pub use pacing::paced_rates;
 pub use parameters::{FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrrParameters};
 pub use steps::step_loss;
@@ -55,7 +53,7 @@ pub struct FtrlWrr {
     /// What is learned of the paths that data goes over.
     learning: Option<Learning>,
     dispatch: Dispatch,
-    log: Option<FtrlWrrLog>,
+    trace: Trace,
 }
 
 #[derive(Debug)]
@@ -85,14 +83,8 @@ impl FtrlWrr {
             bulk: false,
             learning: None,
             dispatch: Dispatch::new(parameters.redirect),
-            log: None,
+            trace: Trace::default(),
         }
-    }
-
-    /// The same, and what it learns is noted.
-    #[must_use]
-    pub fn with_log(self, log: FtrlWrrLog) -> Self {
-        FtrlWrr { log: Some(log), ..self }
     }
 
     /// What a registry tells of it.
@@ -120,14 +112,14 @@ impl FtrlWrr {
     /// What follows from the time and from what was acknowledged: the next step.
     fn advance(&mut self, view: &SendView<'_>, commands: &mut Commands) {
         let Some(learning) = &mut self.learning else { return };
-        learning.note_rates(view, &mut self.log);
+        learning.note_rates(view, &self.trace);
         let is_next = if learning.steps.is_first() {
             view.now >= learning.steps.started() + FIRST_STEP
         } else {
             let patience = learning.patience(view);
             match learning.steps.take_complete(view.now, patience) {
                 Some(step) => {
-                    learning.learn(&step, &self.parameters, view.now, &mut self.log);
+                    learning.learn(&step, &self.parameters, view.now, &self.trace);
                     true
                 }
                 None => false,
@@ -156,7 +148,7 @@ impl Learning {
     }
 
     /// Largest bandwidths of the step, and whether their ratio changed.
-    fn note_rates(&mut self, view: &SendView<'_>, log: &mut Option<FtrlWrrLog>) {
+    fn note_rates(&mut self, view: &SendView<'_>, trace: &Trace) {
         for (at, id) in self.paths.iter().enumerate() {
             let rate = rate(view, *id);
             self.steps.note_rate(at, rate);
@@ -165,10 +157,10 @@ impl Learning {
         if let Some(change) = self.watch.check(view.now) {
             let forgotten = change.crosses_middle && self.learner.forget();
             self.learner.restart();
-            log::note(
-                log,
-                FtrlWrrRecord::Reset { at: view.now, before: change.before, after: change.after, forgotten },
-            );
+            trace.note(view.now, "ftrl-wrr.reset", None, || {
+                let (before, after) = (change.before.into(), change.after.into());
+                [("before", before), ("after", after), ("forgotten", forgotten.into())]
+            });
         }
     }
 
@@ -178,31 +170,26 @@ impl Learning {
         slowest.saturating_mul(4).max(Duration::from_secs(1))
     }
 
-    fn learn(
-        &mut self,
-        step: &Step,
-        parameters: &FtrlWrrParameters,
-        now: Time,
-        log: &mut Option<FtrlWrrLog>,
-    ) {
+    fn learn(&mut self, step: &Step, parameters: &FtrlWrrParameters, now: Time, trace: &Trace) {
         // A sender that had less to send, and a handful of packets, say nothing about the paths.
         let teaches = !step.app_limited && step.packets() >= FEWEST_PACKETS;
         let loss = if teaches { step.loss(parameters.step_time, now) } else { None };
         if let Some(loss) = loss {
             self.learner.update(&step.played, loss);
         }
-        log::note(
-            log,
-            FtrlWrrRecord::Step {
-                at: now,
-                number: step.number,
-                played: step.played.share(0),
-                carried: step.carried(0),
-                loss,
-                center: self.learner.center(),
-                redirected: step.redirected(),
-            },
-        );
+        trace.note(now, "ftrl-wrr.step", None, || {
+            // Shares of the first path: as played, in what was acknowledged, where the learner stands now. A step that taught nothing has no
+            // loss.
+            let mut values = vec![
+                ("step", Figure::Number(step.number as f64)),
+                ("played", step.played.share(0).into()),
+                ("carried", step.carried(0).into()),
+                ("center", self.learner.center().into()),
+                ("redirected", step.redirected().into()),
+            ];
+            values.extend(loss.map(|loss| ("loss", loss.into())));
+            values
+        });
     }
 }
 
@@ -234,6 +221,10 @@ impl Scheduler for FtrlWrr {
         }
         let step = self.learning.as_ref().map_or(0, |learning| learning.steps.number());
         self.dispatch.decide(view, step)
+    }
+
+    fn set_trace(&mut self, trace: &Trace) {
+        self.trace = trace.clone();
     }
 
     fn fill_figures(&self, figures: &mut Figures) {

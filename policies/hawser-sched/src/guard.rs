@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     Command, Commands, Decision, Earliest, Event, FeatureId, Figures, Interests, Message, ParameterInfo,
-    Parameters, Scheduler, SendView, Time,
+    Parameters, Scheduler, SendView, Time, Trace,
 };
 
 use crate::EarliestArrival;
@@ -175,6 +175,10 @@ impl Scheduler for Guard {
         } else {
             self.learned.schedule(view, commands)
         }
+    }
+
+    fn set_trace(&mut self, trace: &Trace) {
+        self.learned.set_trace(trace);
     }
 
     fn fill_figures(&self, figures: &mut Figures) {

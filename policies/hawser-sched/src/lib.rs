@@ -100,20 +100,19 @@ pub use ecf::Ecf;
 pub use edpf::Edpf;
 pub use fixed_split::FixedSplit;
 pub use four_d_map::{
-    FourDMap, FourDMapChoice, FourDMapFeatures, FourDMapFrameState, FourDMapLog, FourDMapMechanism,
-    FourDMapModel, FourDMapModelError, FourDMapOutcome, FourDMapParameters, FourDMapPath, FourDMapPathState,
-    FourDMapRecord, FourDMapScheduler, FrameFeedback, FrameFeedbacks, four_d_map_shares,
+    FourDMap, FourDMapChoice, FourDMapFeatures, FourDMapFrameState, FourDMapMechanism, FourDMapModel,
+    FourDMapModelError, FourDMapOutcome, FourDMapParameters, FourDMapPath, FourDMapPathState,
+    FourDMapScheduler, FrameFeedback, FrameFeedbacks, four_d_map_shares,
 };
 pub use ftrl_wrr::{
-    FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrr, FtrlWrrLog, FtrlWrrParameters, FtrlWrrRecord,
-    paced_rates, step_loss,
+    FtrlLearner, FtrlPacing, FtrlStepTime, FtrlWrr, FtrlWrrParameters, paced_rates, step_loss,
 };
 pub use guard::Guard;
 pub use late::Late;
 pub use leap::{Leap, LeapForecast, LeapParameters, LeapShare, leap_low_forecast, leap_parity};
 pub use mams::{
-    MAX_MAMS_POINTS, Mams, MamsBudget, MamsForecast, MamsLog, MamsOneWay, MamsParameters, MamsPath,
-    MamsPlanner, MamsPlannerSettings, MamsPoint, MamsRecord, MamsRun, MamsWindowModel,
+    MAX_MAMS_POINTS, Mams, MamsBudget, MamsForecast, MamsOneWay, MamsParameters, MamsPath, MamsPlanner,
+    MamsPlannerSettings, MamsPoint, MamsRun, MamsWindowModel,
 };
 pub use min_rtt::MinRtt;
 pub use mmquic::Mmquic;
@@ -122,8 +121,8 @@ pub use otias::Otias;
 pub use peekaboo::{Peekaboo, PeekabooParameters};
 pub use qc_mab::{
     PathDecision, PathReport, QcMab, QcMabArm, QcMabBandit, QcMabContext, QcMabDecision, QcMabEta, QcMabFec,
-    QcMabKey, QcMabLearner, QcMabLog, QcMabObservation, QcMabParameters, QcMabPoint, QcMabRecord,
-    QcMabSample, qc_mab_block_failure, qc_mab_goodput, qc_mab_on_time, qc_mab_reward,
+    QcMabKey, QcMabLearner, QcMabObservation, QcMabParameters, QcMabPoint, QcMabSample, qc_mab_block_failure,
+    qc_mab_goodput, qc_mab_on_time, qc_mab_reward,
 };
 pub use raven::{Raven, RavenParameters};
 pub use redundant::Redundant;

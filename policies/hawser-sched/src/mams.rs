@@ -13,24 +13,21 @@ mod curve;
 mod cycle;
 mod forecast;
 mod links;
-mod log;
 mod parameters;
 mod plan;
 mod window;
 
 use std::ops::{ControlFlow, Range};
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use hawser_paths::MobilityReport;
 use hawser_policy::{
     Assignment, Commands, Decision, Event, Interests, Message, PathChange, PathId, PathView, PolicyInfo,
-    Scheduler, Selection, SendView, Time,
+    Scheduler, Selection, SendView, Time, Trace,
 };
 
 pub use curve::MamsPath;
 pub use forecast::{MAX_MAMS_POINTS, MamsForecast, MamsPoint};
-pub use log::{MamsLog, MamsRecord};
 pub use parameters::{MamsOneWay, MamsParameters};
 pub use plan::{MamsBudget, MamsPlanner, MamsPlannerSettings, MamsRun};
 pub use window::MamsWindowModel;
@@ -45,6 +42,9 @@ use links::Links;
 /// Round-trip times outside of these are ignored, in seconds.
 const SHORTEST_RTT: f64 = 1e-4;
 const LONGEST_RTT: f64 = 60.0;
+
+/// The note of a plan, one for each path.
+const PLAN: &str = "mams.plan";
 
 /// A path that has room and no packets left of the plan has a new plan made, but not sooner than this share of the fastest
 /// round-trip time after the last: plans that follow each other with every acknowledgement only move packets to and fro.
@@ -70,7 +70,7 @@ pub struct Mams {
     /// The paths as the planner sees them, in order of id.
     paths: Vec<MamsPath>,
     ids: Vec<Place>,
-    log: Option<MamsLog>,
+    trace: Trace,
 }
 
 /// A path of the last plan.
@@ -89,13 +89,6 @@ impl Mams {
     /// With other parameters.
     pub fn new(parameters: MamsParameters) -> Self {
         Mams { parameters, planner: MamsPlanner::new(parameters.planner()), ..Mams::default() }
-    }
-
-    /// Writes what each plan expects to a log.
-    #[must_use]
-    pub fn with_log(mut self, log: MamsLog) -> Self {
-        self.log = Some(log);
-        self
     }
 
     /// What a registry tells of it.
@@ -187,21 +180,24 @@ impl Mams {
         self.note(view);
     }
 
-    /// Writes what the plan expects to the log, if there is one.
+    /// Notes how many packets the plan expects of each path by the largest one-way delay of all, and how many LATE would: the whole
+    /// window at once, no limit of capacity, and the loss rate as measured.
     fn note(&self, view: &SendView<'_>) {
-        let Some(log) = &self.log else { return };
+        if !self.trace.wants(PLAN) {
+            return;
+        }
         let budget = self.paths.iter().map(|path| path.one_way).fold(0.0, f64::max);
-        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
         for (index, place) in self.ids.iter().enumerate() {
             let path = &view.paths[place.position];
-            let measured = f64::from(path.loss_ppm.min(1_000_000)) / 1e6;
-            let late = NewReno::of(path, measured).deliveries(budget, 1e-3);
-            log.push(MamsRecord {
-                at: view.now,
-                path: place.path,
-                budget,
-                expected: self.planner.expected(index, budget),
-                expected_by_late: late,
+            self.trace.note(view.now, PLAN, Some(place.path), || {
+                let measured = f64::from(path.loss_ppm.min(1_000_000)) / 1e6;
+                let late = NewReno::of(path, measured).deliveries(budget, 1e-3);
+                let expected = self.planner.expected(index, budget);
+                [
+                    ("budget_s", budget.into()),
+                    ("expected", expected.into()),
+                    ("expected_by_late", late.into()),
+                ]
             });
         }
     }
@@ -346,6 +342,10 @@ impl Scheduler for Mams {
             return Decision::Wait(None);
         }
         self.place(view)
+    }
+
+    fn set_trace(&mut self, trace: &Trace) {
+        self.trace = trace.clone();
     }
 
     fn interests(&self) -> Interests {

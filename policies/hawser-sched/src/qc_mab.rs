@@ -14,7 +14,6 @@ mod bandit;
 mod context;
 mod formulas;
 mod learner;
-mod log;
 mod loss_events;
 mod messages;
 mod parameters;
@@ -34,7 +33,6 @@ pub use bandit::{QcMabArm, QcMabBandit};
 pub use context::{QcMabContext, QcMabSample};
 pub use formulas::{QcMabEta, qc_mab_block_failure, qc_mab_goodput, qc_mab_on_time, qc_mab_reward};
 pub use learner::{QcMabDecision, QcMabLearner, QcMabObservation, QcMabPoint};
-pub use log::{QcMabLog, QcMabRecord};
 pub use messages::{PathDecision, PathReport};
 pub use parameters::{QcMabFec, QcMabKey, QcMabParameters};
 
@@ -49,7 +47,6 @@ pub use parameters::{QcMabFec, QcMabKey, QcMabParameters};
 pub struct QcMab {
     parameters: QcMabParameters,
     parts: Composed,
-    log: Option<QcMabLog>,
 }
 
 impl QcMab {
@@ -58,7 +55,7 @@ impl QcMab {
 
     /// A set with these parts; protection is that of the set.
     pub fn new(parameters: QcMabParameters, parts: Composed) -> Self {
-        QcMab { parameters, parts, log: None }
+        QcMab { parameters, parts }
     }
 
     /// What a registry tells of it.
@@ -68,18 +65,12 @@ impl QcMab {
 
     /// Adds the set. It takes its controllers and acknowledgements from the registry as it is now, if that has them.
     pub fn register(registry: &mut Registry) {
-        Self::register_with(registry, None);
-    }
-
-    /// The same, and receivers write what they decide to a log, in place of what was registered under this name.
-    pub fn register_with(registry: &mut Registry, log: Option<QcMabLog>) {
         let Ok(congestion) = registry.congestion("newreno") else { return };
         let Ok(acks) = registry.acks("default") else { return };
         registry.add_sets(Self::info(), move |parameters: &Parameters| {
             let parts =
                 Composed::new(Arc::new(|_: &_| Box::new(MinRtt) as Box<_>), congestion.clone(), acks.clone());
-            let set = QcMab::new(QcMabParameters::read(parameters), parts);
-            Arc::new(QcMab { log: log.clone(), ..set })
+            Arc::new(QcMab::new(QcMabParameters::read(parameters), parts))
         });
     }
 }
@@ -89,7 +80,7 @@ impl PolicySetFactory for QcMab {
         let QcMabParameters { fec, redundancy, deadline, .. } = self.parameters;
         let parts = self.parts.build(init);
         if init.side == Side::Client {
-            let agent = receiver::Receiver::new(self.parameters, init.seed, self.log.clone());
+            let agent = receiver::Receiver::new(self.parameters, init.seed);
             return parts.with(|set| {
                 set.agent = Some(Box::new(agent));
                 set.features = self.features();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hawser_policy::{
     AckDecision, AckFrequency, AckOpportunity, AckPolicy, Composed, ControllerFactory, FeatureSet, PathId,
-    PolicySetFactory, ReturnPath, SchedulerFactory, Time,
+    PolicySetFactory, ReturnPath, SchedulerFactory, Time, TraceSink,
 };
 use hawser_wire::Version;
 
@@ -100,6 +100,9 @@ pub struct TransportConfig {
     pub key_update_after: Option<u64>,
     /// Emit greased bits and parameters (RFC 9287, RFC 9000 section 18.1). Default: true.
     pub grease: bool,
+    /// Hears what the policies of each connection note ([`Trace`](hawser_policy::Trace)), from their first decision on. A qlog trace has
+    /// the notes as well. Default: `None`, nobody.
+    pub trace: Option<Arc<dyn TraceSink>>,
     /// Where each connection's qlog trace goes, from its first packet on; `None`, the default: no traces.
     #[cfg(feature = "qlog")]
     pub qlog: Option<QlogFactory>,
@@ -154,6 +157,7 @@ impl TransportConfig {
             features: FeatureSet::NONE,
             key_update_after: None,
             grease: true,
+            trace: None,
             #[cfg(feature = "qlog")]
             qlog: None,
             #[cfg(feature = "qlog")]

@@ -10,6 +10,31 @@ pub enum Figure {
     Word(&'static str),
 }
 
+impl From<f64> for Figure {
+    fn from(value: f64) -> Self {
+        Figure::Number(value)
+    }
+}
+
+impl From<u32> for Figure {
+    fn from(value: u32) -> Self {
+        Figure::Number(value.into())
+    }
+}
+
+/// One or zero.
+impl From<bool> for Figure {
+    fn from(value: bool) -> Self {
+        u32::from(value).into()
+    }
+}
+
+impl From<&'static str> for Figure {
+    fn from(word: &'static str) -> Self {
+        Figure::Word(word)
+    }
+}
+
 /// Named values of a controller or scheduler at one moment: for status pages and logs, never for decisions.
 ///
 /// Names are short, in `snake_case`, with the unit at their end. At most [`MAX_FIGURES`] are kept, so that what is shown of a

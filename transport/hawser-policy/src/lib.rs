@@ -9,6 +9,7 @@
 //! * [`PathView`] and [`SendView`] are read-only pictures of a connection at one moment. Policies never
 //!   see the core's own types.
 //! * A [`PolicySet`] is all that decides for one connection; its parts may share state.
+//! * What policies note of their decisions, people and experiments read in a [`Trace`].
 //! * [`Scheduler`], [`CongestionController`], [`PathManager`], [`LinkObserver`], [`AckPolicy`] and
 //!   [`ProtectionPolicy`] are the questions the core asks. Schedulers and controllers are made by named
 //!   factories held in a [`Registry`], so that the command line, the simulator and tests all choose by name.
@@ -89,6 +90,7 @@ mod segment;
 mod set;
 mod spec;
 mod time;
+mod trace;
 mod view;
 mod with;
 mod wrapped;
@@ -130,6 +132,7 @@ pub use segment::{DatagramInfo, FrameInfo, QueuedDatagram, Reliability, Segment,
 pub use set::{Agent, Composed, PolicySet, PolicySetFactory, SetInit};
 pub use spec::{PolicySpec, SpecError};
 pub use time::{Earliest, Time};
+pub use trace::{Note, Notes, Trace, TraceSink};
 pub use view::{PathMask, PathState, PathStatus, PathView, QueueView, SendView};
 pub use wrapped::WrappedController;
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::{
     AckFrequency, AttachRequest, Event, Figures, Interests, Message, PathId, PathMask, PathStatus, SendView,
-    Side, StreamId, Tag, Time,
+    Side, StreamId, Tag, Time, Trace,
 };
 
 /// Which bytes of the send queue an assignment takes.
@@ -297,6 +297,10 @@ pub trait Scheduler: Send {
 
     /// The timer expired.
     fn on_timeout(&mut self, _view: &SendView<'_>, _commands: &mut Commands) {}
+
+    /// Says where it may note what it decides; by default it notes nothing. Called when somebody listens, before anything else is asked
+    /// or while the connection runs.
+    fn set_trace(&mut self, _trace: &Trace) {}
 
     /// Adds what it knows, such as shares that it learned, for people who look at the connection. Called only while somebody
     /// looks; changes nothing.

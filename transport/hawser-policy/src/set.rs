@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::{
     AckPolicy, AckPolicyFactory, Commands, ControllerFactory, Event, FeatureSet, Interests,
     ProtectionFactory, ProtectionInit, ProtectionPolicy, Scheduler, SchedulerFactory, SchedulerInit,
-    SendView, Side, Time,
+    SendView, Side, Time, Trace,
 };
 
 /// What a policy set is told when it is made.
@@ -46,6 +46,9 @@ pub trait Agent: Send {
 
     /// The timer expired.
     fn on_timeout(&mut self, _view: &SendView<'_>, _commands: &mut Commands) {}
+
+    /// As [`Scheduler::set_trace`].
+    fn set_trace(&mut self, _trace: &Trace) {}
 }
 
 /// All that decides for one connection. Parts that must know of each other share state: the factory of the set makes it

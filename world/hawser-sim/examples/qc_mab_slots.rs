@@ -8,12 +8,16 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
 
-use hawser_policy::{PathId, Registry, Time};
+use hawser_policy::{Note, PathId, Registry};
 use hawser_scenario::{Direction, ReadOptions, Scenario};
-use hawser_sched::{QcMab, QcMabLog, QcMabRecord};
-use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Outcome, Simulation};
+use hawser_sched::QcMab;
+use hawser_sim::run::{FlowOutcome, Options, Outcome, Probes, Simulation};
+
+/// What is noted.
+const DECISION: &str = "qc-mab.decision";
+const FRAME: &str = "qc-mab.frame";
+const CREDIT: &str = "qc-mab.credit";
 
 /// What is to be run.
 #[derive(Default)]
@@ -56,18 +60,13 @@ fn load(file: &str, set: &[String]) -> Result<Scenario, Box<dyn Error>> {
 }
 
 /// A run, and what the receiver noted. A scheduler runs under a receiver that decides nothing.
-fn run(
-    arguments: &Arguments,
-    policy: &str,
-    seed: u64,
-) -> Result<(Outcome, Vec<QcMabRecord>), Box<dyn Error>> {
-    let log = QcMabLog::default();
+fn run(arguments: &Arguments, policy: &str, seed: u64) -> Result<(Outcome, Vec<Note>), Box<dyn Error>> {
     let mut registry = Registry::new();
     hawser_sched::register(&mut registry);
     hawser_cc::register(&mut registry);
     hawser_paths::register(&mut registry);
     hawser_cc::register_sets(&mut registry);
-    QcMab::register_with(&mut registry, Some(log.clone()));
+    QcMab::register(&mut registry);
     let mut set = arguments.set.clone();
     set.push(format!("seed={seed}"));
     if policy.starts_with(QcMab::NAME) {
@@ -77,9 +76,9 @@ fn run(
         set.push(format!("transport.scheduler={policy}"));
     }
     let scenario = load(&arguments.file, &set)?;
-    let outcome = Simulation::new(&scenario, &Arc::new(registry), Options::default())?.run(&mut NoRecorder);
-    let records = std::mem::take(&mut *log.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok((outcome, records))
+    let mut probes = Probes::default().with_notes(&[DECISION, FRAME, CREDIT]);
+    let outcome = Simulation::new(&scenario, &registry, Options::default())?.run(&mut probes);
+    Ok((outcome, probes.notes().map(|(_, note)| note.clone()).collect()))
 }
 
 fn video(outcome: &Outcome) -> Option<&FlowOutcome> {
@@ -87,23 +86,18 @@ fn video(outcome: &Outcome) -> Option<&FlowOutcome> {
 }
 
 /// The columns of the first table: name, and what it is of a run.
-fn columns(outcome: &Outcome, records: &[QcMabRecord]) -> Vec<(&'static str, f64)> {
+fn columns(outcome: &Outcome, notes: &[Note]) -> Vec<(&'static str, f64)> {
     let Some(video) = video(outcome) else { return Vec::new() };
     let measure =
         |name: &str| video.measures.iter().find(|it| it.name == name).map_or(f64::NAN, |it| it.value);
     let seconds = outcome.simulated_seconds;
-    let (mut decisions, mut moves, mut protects) = (0.0, 0.0, 0.0);
-    for record in records {
-        if let QcMabRecord::Decision { arm, moves: is_move, .. } = record {
-            decisions += 1.0;
-            moves += f64::from(u8::from(*is_move));
-            protects += f64::from(u8::from(arm.fec));
-        }
-    }
-    let (rewards, frames) = records.iter().fold((0.0, 0.0), |(sum, count), record| match record {
-        QcMabRecord::Frame { reward, .. } => (sum + reward, count + 1.0),
-        _ => (sum, count),
-    });
+    // Of the notes with this name: how many there are, and the sum of a value.
+    let all = |name: &str, value: &str| {
+        let own = notes.iter().filter(|note| note.name == name).filter_map(|note| note.number(value));
+        own.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value))
+    };
+    let ((decisions, moves), (_, protects)) = (all(DECISION, "moves"), all(DECISION, "protects"));
+    let (frames, rewards) = all(FRAME, "reward");
     let downlinks: Vec<_> = outcome
         .links
         .iter()
@@ -138,81 +132,43 @@ fn columns(outcome: &Outcome, records: &[QcMabRecord]) -> Vec<(&'static str, f64
     ]
 }
 
-/// Decisions by their number: rank of the access point, protection, whether the link moved for it.
-type Arms = BTreeMap<(PathId, u32), (usize, bool, bool)>;
+/// A value of a note; zero where there is none.
+fn value(note: &Note, name: &str) -> f64 {
+    note.number(name).unwrap_or(0.0)
+}
 
 /// Mean rewards by what was decided: the arms differ, or there is nothing to learn.
-fn credits(records: &[QcMabRecord]) -> BTreeMap<String, (f64, u32)> {
-    let mut arms = Arms::new();
+fn credits(notes: &[Note]) -> BTreeMap<String, (f64, u32)> {
+    // Decisions by path and number.
+    let mut decisions: BTreeMap<(Option<PathId>, u64), &Note> = BTreeMap::new();
     let mut sums: BTreeMap<String, (f64, u32)> = BTreeMap::new();
-    for record in records {
-        match record {
-            QcMabRecord::Decision { path, id, arm, rank, moves, .. } => {
-                arms.insert((*path, *id), (*rank, arm.fec, *moves));
-            }
-            QcMabRecord::Credit { path, decision, reward, .. } => {
-                let Some((rank, fec, moves)) = arms.get(&(*path, *decision)) else { continue };
-                let mut add = |name: String| {
-                    let (sum, count) = sums.entry(name).or_default();
-                    (*sum, *count) = (*sum + reward, *count + 1);
-                };
-                add(format!("rank {}", if *rank > 3 { "4+".to_owned() } else { (rank + 1).to_string() }));
-                add(format!("protected {fec}"));
-                add(format!("moved {moves}"));
-            }
-            QcMabRecord::Frame { .. } => {}
+    for note in notes {
+        let number = (note.path, value(note, "decision") as u64);
+        if note.name == DECISION {
+            decisions.insert(number, note);
         }
+        let Some(decision) = decisions.get(&number).filter(|_| note.name == CREDIT) else { continue };
+        let mut add = |name: String| {
+            let (sum, count) = sums.entry(name).or_default();
+            (*sum, *count) = (*sum + value(note, "reward"), *count + 1);
+        };
+        let rank = value(decision, "rank");
+        add(format!("rank {}", if rank > 3.0 { "4+".to_owned() } else { (rank + 1.0).to_string() }));
+        add(format!("protected {}", value(decision, "protects") > 0.0));
+        add(format!("moved {}", value(decision, "moves") > 0.0));
     }
     sums
 }
 
-fn print_slots(records: &[QcMabRecord], slots: usize) {
-    let milliseconds = |at: &Time| at.as_nanos() as f64 / 1e6;
+/// The first slots, a line for each note.
+fn print_slots(notes: &[Note], slots: usize) {
     let mut shown = 0;
-    for record in records {
-        match record {
-            QcMabRecord::Frame { at, number, base, enhancement, reward } => {
-                shown += 1;
-                println!(
-                    "{:9.1} frame {number:4}: base {}/{}, more {}/{}, reward {reward:.3}",
-                    milliseconds(at),
-                    base.in_time,
-                    base.all,
-                    enhancement.in_time,
-                    enhancement.all
-                );
-            }
-            QcMabRecord::Decision {
-                at,
-                link,
-                id,
-                cell,
-                context: [rate, delay, loss],
-                arm,
-                arms,
-                rank,
-                moves,
-                ..
-            } => {
-                println!(
-                    "{:9.1}   link {} decision {id:4}: cell {cell:2} ({rate:.1} Mbit/s, {delay:.0} ms, {loss:.4}), \
-                     point {:x} rank {} of {arms} arms{}{}",
-                    milliseconds(at),
-                    link.0,
-                    arm.point & 0xffff,
-                    rank + 1,
-                    if arm.fec { ", protected" } else { "" },
-                    if *moves { ", moves" } else { "" }
-                );
-            }
-            QcMabRecord::Credit { at, path, frame, decision, reward } => {
-                println!(
-                    "{:9.1}     path {} frame {frame} -> decision {decision}: {reward:.3}",
-                    milliseconds(at),
-                    path.0
-                );
-            }
-        }
+    for note in notes {
+        shown += usize::from(note.name == FRAME);
+        let path = note.path.map(|path| format!(" path {path}")).unwrap_or_default();
+        let values: Vec<String> =
+            note.values.iter().map(|(name, value)| format!("{name} {value:?}")).collect();
+        println!("{:9.1} {}{path}: {}", note.at.as_secs_f64() * 1e3, note.name, values.join(", "));
         if shown >= slots {
             return;
         }

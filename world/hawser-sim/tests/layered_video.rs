@@ -1,24 +1,19 @@
 //! Layered video: what its receiver sees where there is room and where there is not, and QC-MAB on its walk.
 
-use std::sync::Arc;
-
-use hawser_sched::{QcMab, QcMabLog, QcMabRecord};
-use hawser_sim::run::{FlowOutcome, NoRecorder, Options, Outcome, RepairOutcome, Simulation};
+use hawser_policy::Note;
+use hawser_sched::QcMab;
+use hawser_sim::run::{FlowOutcome, Options, Outcome, Probes, RepairOutcome, Simulation};
 
 use crate::common;
 
 /// A run, and what its receiver noted if it is QC-MAB.
-fn run(file: &str, set: &[&str]) -> (Outcome, Vec<QcMabRecord>) {
-    let log = QcMabLog::default();
+fn run(file: &str, set: &[&str]) -> (Outcome, Vec<Note>) {
     let mut registry = common::registry();
-    QcMab::register_with(&mut registry, Some(log.clone()));
-    let registry = Arc::new(registry);
-    let simulation =
-        Simulation::new(&common::load(file, set), &registry, Options::default()).expect("it can run");
-    let mut simulation = simulation;
-    let outcome = simulation.run(&mut NoRecorder);
-    let records = std::mem::take(&mut *log.lock().expect("nobody panicked"));
-    (outcome, records)
+    QcMab::register(&mut registry);
+    let simulation = Simulation::new(&common::load(file, set), &registry, Options::default());
+    let mut probes = Probes::default().with_notes(&["qc-mab.decision", "qc-mab.frame", "qc-mab.credit"]);
+    let outcome = simulation.expect("it can run").run(&mut probes);
+    (outcome, probes.notes().map(|(_, note)| note.clone()).collect())
 }
 
 fn video(outcome: &Outcome) -> &FlowOutcome {
@@ -90,26 +85,19 @@ fn protection_brings_lost_packets_back_in_time() {
 }
 
 /// The receiver decides in each slot, moves its links, and has paths protected: repair symbols bring data back. The same seed
-/// is the same log.
+/// notes the same.
 #[test]
 fn qc_mab_walks_decides_and_protects() {
-    const SEEDS: u32 = 3;
+    const SEEDS: usize = 3;
     let mut all_protected = 0;
     for seed in ["seed=1", "seed=2", "seed=3"] {
         let set = [SHORT, "transport.policy=qc-mab", seed];
-        let (outcome, log) = run("qcmab-a.toml", &set);
-        let (mut decisions, mut moves, mut protected, mut rewards) = (0, 0, 0, 0.0);
-        for record in &log {
-            match record {
-                QcMabRecord::Decision { moves: is_move, arm, .. } => {
-                    decisions += 1;
-                    moves += u32::from(*is_move);
-                    protected += u32::from(arm.fec);
-                }
-                QcMabRecord::Frame { reward, .. } => rewards += reward,
-                QcMabRecord::Credit { .. } => {}
-            }
-        }
+        let (outcome, notes) = run("qcmab-a.toml", &set);
+        let of = |name: &'static str| notes.iter().filter(move |note| note.name == name);
+        let count = |what: &str| of("qc-mab.decision").filter(|note| note.number(what) == Some(1.0)).count();
+        let (decisions, moves, protected) =
+            (of("qc-mab.decision").count(), count("moves"), count("protects"));
+        let rewards: f64 = of("qc-mab.frame").filter_map(|note| note.number("reward")).sum();
         println!("{decisions} decisions, {moves} moves, {protected} protected, reward {rewards:.1}");
         println!("{:?}", video(&outcome).measures);
         // About 157 frames, and two links.

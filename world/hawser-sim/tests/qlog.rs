@@ -56,7 +56,11 @@ fn traced(traces: &[(Side, Memory); 2]) -> QlogFactory {
 
 /// Two links, of which the second loses packets; ends while the download still runs.
 fn download(qlog: Option<QlogFactory>) -> Scenario {
-    let mut transport = transport(&common::registry(), "minrtt", "cubic");
+    download_by("minrtt", qlog)
+}
+
+fn download_by(scheduler: &str, qlog: Option<QlogFactory>) -> Scenario {
+    let mut transport = transport(&common::registry(), scheduler, "cubic");
     transport.qlog = qlog;
     let transport = Arc::new(transport);
     let mut host = client(Download::default(), 5);
@@ -138,6 +142,19 @@ fn follow(records: &[Value]) -> (InFlight, BTreeMap<u64, usize>, BTreeMap<u64, u
         }
     }
     (open, acked, lost)
+}
+
+#[test]
+fn a_trace_has_what_policies_note_and_the_run_is_the_same() {
+    let traces = traces();
+    let traced = download_by("mams", Some(traced(&traces))).trace_hash();
+    assert_eq!(traced, download_by("mams", None).trace_hash());
+    let records = records(&traces[1].1);
+    let plans: Vec<&Value> = named(&records, "hawser:policy").collect();
+    assert!(plans.len() > 20 && plans.iter().all(|plan| plan["note"] == "mams.plan"), "{}", plans.len());
+    assert!(plans.iter().any(|plan| plan["path_id"] == 1 && plan["values"]["expected"].as_f64() > Some(1.0)));
+    let times = records[1..].iter().map(|record| record["time"].as_f64().unwrap());
+    assert!(times.is_sorted());
 }
 
 #[test]

@@ -7,7 +7,9 @@ use hawser_policy::{
     Assignment, Commands, Decision, Event, Interests, PathId, Scheduler, SchedulerInit, SendView, Time,
 };
 use hawser_scenario::{Direction, Scenario};
-use hawser_sim::run::{End, FlowSample, LinkOutcome, NoRecorder, Options, Outcome, Recorder, Simulation};
+use hawser_sim::run::{
+    End, FlowSample, LinkOutcome, NoRecorder, Options, Outcome, Probes, Recorder, Simulation,
+};
 
 use crate::common::registry;
 
@@ -97,6 +99,27 @@ fn the_last_sample_has_everything_when_the_work_is_done_at_its_time() {
     let (outcome, samples) = course(&text, end.since(Time::ZERO));
     assert_eq!(outcome.end, End::Finished);
     assert_eq!(samples, [(Time::ZERO, 0), (end, 1_000_000)]);
+}
+
+/// What is listened to is what happens anyway.
+#[test]
+fn notes_and_samples_change_nothing() {
+    let scenario = scenario(&format!("{TWO}[transport]\nscheduler = \"mams\"\ncongestion = \"cubic\"\n"));
+    let probes = Probes::every(Duration::from_millis(100), &["flow.*.bytes", "path.*.*.window_bytes"]);
+    let names = ["mams.plan", "controller.begin", "controller.sent", "controller.ack", "controller.loss"];
+    let mut probes = probes.expect("they are known").with_notes(&names);
+    let simulation = Simulation::new(&scenario, &registry(), Options::default());
+    let heard = simulation.expect("it can be simulated").run(&mut probes);
+    assert_eq!(heard, run(&scenario));
+    for name in names {
+        assert!(probes.notes().any(|(_, note)| note.name == name), "{name}");
+    }
+    let times: Vec<Time> = probes.notes().map(|(_, note)| note.at).collect();
+    assert!(times.is_sorted());
+    let begun: Vec<&str> = probes.notes().filter_map(|(_, note)| note.word("name")).collect();
+    assert_eq!(begun, ["cubic"; 4], "two paths with two ends");
+    let (flow, bytes) = probes.each("flow.", ".bytes").next().expect("there is a flow");
+    assert_eq!(bytes.values().last(), Some(heard.flows[0].bytes as f64), "{flow}");
 }
 
 /// When a link was told of, which, and with how many forecasts.

@@ -1,31 +1,19 @@
 //! SSCC over simulated links: what shares a bottleneck is found and coupled, what does not is left alone.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
-use hawser_cc::sscc::{self, Observer, SsccParts};
-use hawser_policy::{GroupId, PathId, Registry, Side, Time};
+use hawser_cc::sscc::{self, SsccParts};
+use hawser_policy::{PathId, Registry, Time};
 use hawser_scenario::load;
-use hawser_sim::run::{NoRecorder, Options, Outcome, Simulation};
+use hawser_sim::run::{Options, Outcome, Probes, Simulation};
 
 use crate::common;
-
-/// Groups of the sending end over time.
-#[derive(Default)]
-struct Watch(Mutex<Vec<(Time, PathId, GroupId)>>);
-
-impl Observer for Watch {
-    fn on_group(&self, side: Side, now: Time, path: PathId, group: GroupId) {
-        if side == Side::Server {
-            self.0.lock().expect("nobody panicked").push((now, path, group));
-        }
-    }
-}
 
 /// A run, and what was seen of groups.
 struct Run {
     outcome: Outcome,
-    groups: Vec<(Time, PathId, GroupId)>,
+    /// When a path of the sending end was put into a group, or taken out.
+    groups: Vec<(Time, PathId, bool)>,
     seconds: f64,
 }
 
@@ -34,14 +22,15 @@ impl Run {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
         let overrides: Vec<String> = overrides.iter().map(|field| (*field).to_owned()).collect();
         let scenario = load(&folder.join(file), &overrides).unwrap_or_else(|error| panic!("{error}"));
-        let watch = Arc::new(Watch::default());
         let mut registry: Registry = common::registry();
-        let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::shipped() };
-        sscc::register(&mut registry, parts).expect("all parts are there");
+        sscc::register(&mut registry, SsccParts::shipped()).expect("all parts are there");
         let simulation = Simulation::new(&scenario, &registry, Options::default());
         let mut simulation = simulation.unwrap_or_else(|error| panic!("{file}: {error}"));
-        let outcome = simulation.run(&mut NoRecorder);
-        let groups = watch.0.lock().expect("nobody panicked").clone();
+        let mut probes = Probes::default().with_notes(&["sscc.group"]);
+        let outcome = simulation.run(&mut probes);
+        let notes = probes.notes().map(|(_, note)| note).filter(|note| note.side.is_server());
+        let groups = notes.filter_map(|note| Some((note.at, note.path?, note.number("group")? > 0.0)));
+        let groups = groups.collect();
         Run { seconds: outcome.simulated_seconds, outcome, groups }
     }
 
@@ -52,7 +41,7 @@ impl Run {
         let mut add = |from_time: f64, to: f64| coupled += (to.min(until) - from_time.max(from)).max(0.0);
         for (at, _, group) in of_path {
             let at = at.as_secs_f64();
-            match (since, *group != GroupId(0)) {
+            match (since, *group) {
                 (None, true) => since = Some(at),
                 (Some(began), false) => {
                     add(began, at);

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use hawser_emu::Scenario;
-use hawser_policy::Time;
+use hawser_policy::{Note, Time};
 use hawser_sim::run::{FlowSample, LinkSample, PacketRecord, PathSample, Recorder};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -80,6 +80,10 @@ impl<R: Recorder> Recorder for Shown<'_, R> {
         self.recorder.wants_deliveries()
     }
 
+    fn wants_notes(&self) -> Vec<&'static str> {
+        self.recorder.wants_notes()
+    }
+
     fn flow(&mut self, sample: &FlowSample<'_>) {
         self.show(sample.at);
         if self.recorder.sample_interval().is_some() {
@@ -101,6 +105,10 @@ impl<R: Recorder> Recorder for Shown<'_, R> {
 
     fn packet(&mut self, record: &PacketRecord<'_>) {
         self.recorder.packet(record);
+    }
+
+    fn note(&mut self, flow: &str, note: Note) {
+        self.recorder.note(flow, note);
     }
 
     fn settled(&mut self, label: u64, delivered: Option<Time>) {

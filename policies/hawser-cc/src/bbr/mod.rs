@@ -10,8 +10,6 @@ mod bounded;
 mod common;
 mod filter;
 mod min_rtt;
-mod observe;
-mod observed;
 mod parameters;
 mod phase;
 mod plus;
@@ -29,11 +27,8 @@ use hawser_policy::{
 
 use common::{Common, Sample};
 use min_rtt::ProbeRtt;
-use observe::Watcher;
 use phase::Phase;
 
-pub use observe::{ModelObserver, ModelState, PlusState};
-pub use observed::register_observed;
 pub(crate) use parameters::{
     build_v2, build_v2_alpha_beta, build_v2_plus, build_v3, info_v2, info_v2_alpha_beta, info_v2_plus,
     info_v3,
@@ -96,8 +91,8 @@ pub(crate) trait Model: fmt::Debug + Send {
     /// Another network path.
     fn restart(&mut self);
 
-    /// What an observer is told besides what all members have.
-    fn fill_state(&self, _common: &Common, _state: &mut ModelState) {}
+    /// What it says of itself besides what all members do.
+    fn fill_figures(&self, _common: &Common, _figures: &mut Figures) {}
 
     /// The predecessor, or what was known of the path before, measured this bandwidth.
     fn seed(&mut self, bandwidth: f64);
@@ -112,7 +107,6 @@ pub(crate) trait Model: fmt::Debug + Send {
 pub(crate) struct Bbr<M> {
     pub(crate) common: Common,
     pub(crate) model: M,
-    watcher: Option<Watcher>,
 }
 
 impl<M: Model> Bbr<M> {
@@ -120,7 +114,7 @@ impl<M: Model> Bbr<M> {
         if let Some(snapshot) = &init.snapshot {
             model.seed(common.take_over(snapshot));
         }
-        let mut bbr = Bbr { common, model, watcher: None };
+        let mut bbr = Bbr { common, model };
         if bbr.common.full_pipe.reached {
             bbr.set_pacing(bbr.common.min_rtt.duration());
         }
@@ -203,9 +197,6 @@ impl<M: Model> CongestionController for Bbr<M> {
         self.model.after_phases(&mut self.common, &sample);
         self.set_pacing(ack.smoothed_rtt);
         self.set_window(&sample);
-        if let Some(watcher) = &self.watcher {
-            watcher.tell(&self.common, &self.model, ack.now);
-        }
     }
 
     fn on_loss(&mut self, loss: &Loss, _siblings: &Siblings<'_>) {
@@ -271,6 +262,11 @@ impl<M: Model> CongestionController for Bbr<M> {
         figures.number("pacing_gain", gains.pacing);
         figures.number("window_gain", gains.window);
         figures.word("pipe", if self.common.full_pipe.reached { "full" } else { "filling" });
+        figures.number("cwnd_bytes", self.common.window);
+        figures.number("rounds", self.common.rounds.count as f64);
+        // Moves between phases that the table does not have. They were not made.
+        figures.number("illegal_moves", self.common.phases.illegal_moves() as f64);
+        self.model.fill_figures(&self.common, figures);
     }
 }
 

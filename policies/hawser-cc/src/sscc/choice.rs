@@ -60,11 +60,26 @@ pub enum Choice {
     Single(Candidate),
 }
 
-impl fmt::Display for Choice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Choice {
+    /// The name of its controller in the registry.
+    pub const fn name(self) -> &'static str {
+        match self {
             Choice::Coupled => "olia",
             Choice::Single(candidate) => candidate.name(),
-        })
+        }
+    }
+
+    /// The one whose controller has this name.
+    pub fn named(name: &str) -> Option<Choice> {
+        if name == Choice::Coupled.name() {
+            return Some(Choice::Coupled);
+        }
+        Candidate::named(name).map(Choice::Single)
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

@@ -12,6 +12,10 @@
 //! | `state` | the decisions of a connection, with hysteresis |
 //! | `steered`, `set` | how they reach the paths: the policy set `sscc` |
 //!
+//! It notes what it decides, on the trace of the connection and to its parameter `log`: `sscc.controller` (and `from`, if there was one
+//! before) and `sscc.group` when a path gets another one, `sscc.unit` for each [`DataUnit`], and `sscc.reward` (`controller`,
+//! `reward`) when a unit shows what came of the choice that the one before it had led to; never of coupled paths.
+//!
 //! The acknowledgements of a path close its Data Units; a unit chooses; the next acknowledgement exchanges the controller
 //! ([`hawser_policy::Command::ReplaceController`]), which takes over the estimates of its predecessor. `docs/sscc.md` says what
 //! differs from the dissertation, and what was measured.
@@ -22,7 +26,6 @@ mod detector;
 mod detector_settings;
 mod grouping;
 mod models;
-mod observe;
 mod prefixes;
 mod reward;
 mod set;
@@ -43,7 +46,6 @@ pub use detector::Detector;
 pub use detector_settings::{DetectorSettings, Vote};
 pub use grouping::Measure;
 pub use models::{Models, ModelsError};
-pub use observe::{Experience, Observer};
 pub use prefixes::{PrefixFileError, PrefixKey, PrefixMemory};
 pub use reward::{RewardForm, reward};
 pub use set::{SsccParts, register};

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use hawser_policy::{
     AckPolicyFactory, Agent, Commands, CongestionController, ControllerFactory, ControllerInit, Event,
     Interests, PathChange, PolicyError, PolicySet, PolicySetFactory, Registry, SchedulerFactory,
-    SchedulerInit, SetInit, Snapshot,
+    SchedulerInit, SetInit, Snapshot, Trace, TraceSink,
 };
 
 use super::settings::{Migration, Selection, Settings};
 use super::state::{Common, Shared, State, lock};
 use super::steered::Steered;
-use super::{CANDIDATES, Candidate, Choice, Models, NAME, Observer, PrefixMemory};
+use super::{CANDIDATES, Candidate, Choice, Models, NAME, PrefixMemory};
 
 /// What a caller gives to the set besides its parameters.
 #[derive(Clone, Default)]
@@ -21,8 +21,6 @@ pub struct SsccParts {
     /// What worked for which prefix: a memory that all connections share, and which the caller may keep on disk. Without it each
     /// endpoint has one of its own, which begins empty: so a simulation follows from its scenario and seed alone.
     pub memory: Option<Arc<Mutex<PrefixMemory>>>,
-    /// Is told what happens.
-    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl SsccParts {
@@ -59,12 +57,12 @@ pub fn register(registry: &mut Registry, parts: SsccParts) -> Result<(), PolicyE
     let info = Settings::info(parts.models.is_some());
     debug_assert_eq!(info.name, NAME);
     registry.add_sets(info, move |parameters| {
-        let SsccParts { models, memory, observer } = parts.clone();
+        let SsccParts { models, memory } = parts.clone();
         // What a text names takes the place of what the caller gave.
         let models = parameters.file("models").or(models);
         let memory = parameters.file("prefixes").or(memory).unwrap_or_default();
-        let observer = parameters.file::<Arc<dyn Observer>>("log").map(|log| (*log).clone()).or(observer);
-        let common = Common { settings: Settings::read(parameters), models, memory, observer };
+        let log = parameters.file::<Arc<dyn TraceSink>>("log").map(|log| (*log).clone());
+        let common = Common { settings: Settings::read(parameters), models, memory, log };
         Arc::new(Sscc {
             common,
             scheduler: scheduler.clone(),
@@ -160,6 +158,10 @@ struct Listener {
 }
 
 impl Agent for Listener {
+    fn set_trace(&mut self, trace: &Trace) {
+        lock(&self.shared).set_trace(trace);
+    }
+
     fn interests(&self) -> Interests {
         Interests::ACKED | Interests::LOST | Interests::PATHS
     }

@@ -114,7 +114,7 @@ impl Settings {
 
 /// What is done about paths that share a bottleneck.
 /// Files that the program reads and writes for the set: [`Models`](super::Models), a memory of
-/// [`PrefixMemory`](super::PrefixMemory) behind a mutex, and an `Arc` of an [`Observer`](super::Observer).
+/// [`PrefixMemory`](super::PrefixMemory) behind a mutex, and a [`TraceSink`](hawser_policy::TraceSink).
 fn files() -> Vec<ParameterInfo> {
     vec![
         ParameterInfo::file("models")

@@ -4,13 +4,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hawser_learn::Random;
-use hawser_policy::{Ack, ControllerInit, GroupId, Loss, PathId, Side, Time};
+use hawser_policy::{Ack, ControllerInit, Figure, GroupId, Loss, PathId, Side, Time, Trace, TraceSink};
 
 use super::settings::{Selection, Settings};
 use super::units::{Collector, Measured};
-use super::{
-    Candidate, Choice, DataUnit, Detector, Experience, Models, Observer, PrefixKey, PrefixMemory, reward,
-};
+use super::{Candidate, Choice, DataUnit, Detector, Models, PrefixKey, PrefixMemory, reward};
 
 /// A path that is found in a group again and again keeps OLIA for 32 times the first probation at most.
 const MAX_DOUBLINGS: u32 = 5;
@@ -26,13 +24,14 @@ pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// All paths of a connection.
 pub(super) struct State {
     settings: Settings,
-    side: Side,
     detector: Detector,
     /// In order of path id.
     paths: Vec<Path>,
     models: Option<Arc<Models>>,
     memory: Arc<Mutex<PrefixMemory>>,
-    observer: Option<Arc<dyn Observer>>,
+    /// The log alone, and whoever listens to the connection as well.
+    log: Trace,
+    trace: Trace,
     random: Random,
 }
 
@@ -55,8 +54,8 @@ struct Path {
     released_at: Option<Time>,
     groups_joined: u32,
     units: Collector,
-    /// The last unit, and what was chosen at it: its reward is that of the next one.
-    chosen: Option<(DataUnit, Choice)>,
+    /// What was chosen at the last unit: its reward is that of the next one.
+    chosen: Option<Choice>,
     smoothed_rtt: Duration,
 }
 
@@ -66,14 +65,21 @@ pub(super) struct Common {
     pub(super) settings: Settings,
     pub(super) models: Option<Arc<Models>>,
     pub(super) memory: Arc<Mutex<PrefixMemory>>,
-    pub(super) observer: Option<Arc<dyn Observer>>,
+    /// Hears what all of them note.
+    pub(super) log: Option<Arc<dyn TraceSink>>,
 }
 
 impl State {
     pub(super) fn new(common: &Common, side: Side, seed: u64) -> State {
-        let Common { settings, models, memory, observer } = common.clone();
+        let Common { settings, models, memory, log } = common.clone();
         let (detector, random) = (Detector::new(settings.detector), Random::new(seed));
-        State { settings, side, detector, paths: Vec::new(), models, memory, observer, random }
+        let log = Trace::new(side, log.into_iter().collect());
+        State { settings, detector, paths: Vec::new(), models, memory, trace: log.clone(), log, random }
+    }
+
+    /// The log hears what is noted as before.
+    pub(super) fn set_trace(&mut self, trace: &Trace) {
+        self.trace = trace.and(&self.log);
     }
 
     /// A controller is to be built; says which. The first one of a path is that which worked for its prefix.
@@ -96,9 +102,10 @@ impl State {
         if let Choice::Single(candidate) = path.running {
             path.single = candidate;
         }
-        if let Some(observer) = &self.observer {
-            observer.on_controller(self.side, init.now, init.path, from, path.running);
-        }
+        self.trace.note(init.now, "sscc.controller", Some(init.path), || {
+            let to = ("controller", Figure::Word(path.running.name()));
+            from.map(|from| ("from", from.name().into())).into_iter().chain([to]).collect::<Vec<_>>()
+        });
         path.running
     }
 
@@ -174,15 +181,13 @@ impl State {
     /// An acknowledgement; whether the path is to get another controller.
     pub(super) fn on_ack(&mut self, id: PathId, ack: &Ack) -> bool {
         let group = self.group(id);
-        let (side, observer) = (self.side, self.observer.clone());
+        let trace = self.trace.clone();
         let Some(path) = self.path(id) else { return false };
         path.smoothed_rtt = ack.smoothed_rtt;
         if group != path.group {
             path.join(group, ack.now);
             path.chosen = None;
-            if let Some(observer) = observer {
-                observer.on_group(side, ack.now, id, group);
-            }
+            trace.note(ack.now, "sscc.group", Some(id), || [("group", group.0.into())]);
         }
         if group != GroupId(0) && path.wanted != Choice::Coupled {
             // At once: until then the path takes more than its share.
@@ -197,21 +202,16 @@ impl State {
 
     /// A unit ended: what came of the last choice, and what is to run now.
     fn on_unit(&mut self, id: PathId, unit: &DataUnit) {
-        let (side, observer, form) = (self.side, self.observer.clone(), self.settings.reward);
+        let (trace, form) = (self.trace.clone(), self.settings.reward);
         let probation = self.settings.probation;
         let Some(path) = self.path(id) else { return };
         let before = path.chosen.take();
-        if let Some(observer) = &observer {
-            observer.on_unit(side, unit);
-            // A choice that had not come into force by then has no reward.
-            if let Some((unit_before, chosen)) = before.filter(|(_, chosen)| *chosen == unit.running)
-                && !unit.is_coupled()
-            {
-                let outcome = *unit;
-                let reward = reward(unit, form);
-                let experience = Experience { unit: unit_before, chosen, outcome, reward };
-                observer.on_experience(side, &experience);
-            }
+        trace.note(unit.at, DataUnit::NOTE, Some(id), || unit.values());
+        // A choice that had not come into force by then has no reward.
+        if !unit.is_coupled() && before == Some(unit.running) {
+            trace.note(unit.at, "sscc.reward", Some(id), || {
+                [("controller", unit.running.name().into()), ("reward", reward(unit, form).into())]
+            });
         }
         if unit.is_coupled() || path.is_on_probation(probation, unit.at) {
             return;
@@ -221,7 +221,7 @@ impl State {
         let settings = self.settings;
         if let Some(path) = self.path(id) {
             path.settle(&settings, wanted, unit.at);
-            path.chosen = Some((*unit, path.wanted));
+            path.chosen = Some(path.wanted);
         }
     }
 

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use hawser_policy::{
     AckDecision, AckOpportunity, AckPolicy, Command, Commands, Composition, CongestionController, Decision,
-    Event, GroupId, LimitedBy, LossCause, PacketReport, PathChange, PathId, PolicySet, PolicySetFactory,
-    Rate, Registry, ReturnPath, Scheduler, SendView, SetInit, Sibling, Siblings, Side, Tag, Time,
+    Event, GroupId, LimitedBy, LossCause, Notes, PacketReport, PathChange, PathId, PolicySet,
+    PolicySetFactory, Rate, Registry, ReturnPath, Scheduler, SendView, SetInit, Sibling, Siblings, Side, Tag,
+    Time, Trace,
 };
 
 use super::models::tests::constant;
@@ -75,6 +76,12 @@ impl Connection {
         let controllers: Vec<_> = [0, 1].map(|path| set.congestion.build(&init(path))).into();
         let history = controllers.iter().map(|controller| vec![controller.name()]).collect();
         Connection { set, controllers, now: Time::ZERO, history }
+    }
+
+    /// Has the set note to this list.
+    fn listen(&mut self, notes: &Arc<Notes>) {
+        let agent = self.set.agent.as_mut().expect("it has one");
+        agent.set_trace(&Trace::new(Side::Server, vec![notes.clone()]));
     }
 
     pub(crate) fn siblings(&self) -> Vec<Sibling> {
@@ -362,32 +369,22 @@ fn without_a_common_memory_each_endpoint_has_its_own() {
     assert_eq!(Connection::new(&endpoint(), "203.0.113.7").names(), ["cubic", "cubic"]);
 }
 
-/// Notes what is trained with.
-#[derive(Default)]
-struct Notes(Mutex<Vec<Experience>>);
-
-impl Observer for Notes {
-    fn on_experience(&self, _: Side, experience: &Experience) {
-        self.0.lock().expect("nobody panicked").push(*experience);
-    }
-}
-
 #[test]
 fn coupled_units_are_neither_recorded_nor_remembered() {
     let notes = Arc::new(Notes::default());
     let memory = Arc::new(Mutex::new(PrefixMemory::default()));
-    let parts = SsccParts { memory: Some(memory.clone()), observer: Some(notes.clone()), ..vegas_or_bbr() };
+    let parts = SsccParts { memory: Some(memory.clone()), ..vegas_or_bbr() };
     let mut connection = Connection::new(&factory(parts, "sscc,selection=model"), "203.0.113.7");
+    connection.listen(&notes);
     connection.run(Duration::from_secs(12), congested([0, 0]), 5_000);
     let key = PrefixKey::new("203.0.113.9:1".parse().expect("an address"), None);
-    let before = (notes.0.lock().expect("whole").len(), super::state::lock(&memory).weights(key));
-    assert!(before.0 > 20 && before.1.is_some());
+    let rewards = || notes.take().into_iter().filter(|note| note.name == "sscc.reward").collect::<Vec<_>>();
+    let (before, weights) = (rewards(), super::state::lock(&memory).weights(key));
+    assert!(before.len() > 20 && weights.is_some());
+    assert!(before.iter().all(|note| note.word("controller") != Some("olia")));
+    assert!(before.iter().all(|note| note.number("reward").is_some_and(|reward| reward <= 1.0)));
     connection.run(Duration::from_secs(5), congested([0, 0]), 5_000);
-    let after = (notes.0.lock().expect("whole").len(), super::state::lock(&memory).weights(key));
-    assert_eq!(after, before);
-    let experiences = notes.0.lock().expect("whole");
-    assert!(experiences.iter().all(|known| !known.unit.is_coupled() && known.chosen != Choice::Coupled));
-    assert!(experiences.iter().all(|known| known.reward <= 1.0));
+    assert_eq!((rewards(), super::state::lock(&memory).weights(key)), (vec![], weights));
 }
 
 /// BBR has no threshold: a kernel's window-based successor slow-starts; one that takes over estimates does not.
@@ -467,7 +464,7 @@ fn state_of_a_connection_is_bounded() {
         settings: settings_of("sscc"),
         models: parts.models.clone(),
         memory: Arc::default(),
-        observer: None,
+        log: None,
     };
     let mut state = State::new(&common, Side::Server, 1);
     for path in 0..16 {
@@ -503,14 +500,14 @@ fn a_choice_costs_little() {
 #[test]
 fn losses_reach_the_detector_and_the_units() {
     let notes = Arc::new(Notes::default());
-    let parts = SsccParts { observer: Some(notes.clone()), ..SsccParts::default() };
-    let mut connection = Connection::new(&factory(parts, "sscc"), "192.0.2.1");
+    let mut connection = Connection::new(&factory(SsccParts::default(), "sscc"), "192.0.2.1");
+    connection.listen(&notes);
     for _ in 0..10 {
         connection.run(Duration::from_millis(50), idle, 5_000);
         let loss = testing::loss(connection.now, LossCause::Loss, true);
         connection.controllers[0].on_loss(&loss, &Siblings::NONE);
     }
-    let experiences = notes.0.lock().expect("whole");
-    let of = |path: u32| experiences.iter().filter(move |known| known.unit.path == PathId(path));
-    assert!(of(0).any(|known| known.unit.loss > 0.0) && of(1).all(|known| known.unit.loss == 0.0));
+    let units: Vec<DataUnit> = notes.take().iter().filter_map(DataUnit::of_note).collect();
+    let of = |path: u32| units.iter().filter(move |unit| unit.path == PathId(path));
+    assert!(of(0).any(|unit| unit.loss > 0.0) && of(1).all(|unit| unit.loss == 0.0));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{Ack, GroupId, Loss, PathId, Time};
+use hawser_policy::{Ack, Figure, GroupId, Loss, Note, PathId, Time};
 
 use super::Choice;
 
@@ -48,6 +48,40 @@ pub struct DataUnit {
 }
 
 impl DataUnit {
+    /// The name of its note.
+    pub const NOTE: &'static str = "sscc.unit";
+
+    /// What is noted of it besides path and time.
+    pub(super) fn values(&self) -> [(&'static str, Figure); 8] {
+        [
+            ("seconds", self.duration.as_secs_f64().into()),
+            ("group", self.group.0.into()),
+            ("controller", self.running.name().into()),
+            ("tput_mbps", self.tput.into()),
+            ("loss_mbps", self.loss.into()),
+            ("delay_ms", self.delay.into()),
+            ("delay_min_ms", self.delay_min.into()),
+            ("tput_max_mbps", self.tput_max.into()),
+        ]
+    }
+
+    /// The unit that a note is of; `None`: it is of something else.
+    pub fn of_note(note: &Note) -> Option<DataUnit> {
+        let number = |name: &str| note.number(name);
+        Some(DataUnit {
+            path: note.path.filter(|_| note.name == Self::NOTE)?,
+            at: note.at,
+            duration: Duration::try_from_secs_f64(number("seconds")?).ok()?,
+            group: GroupId(number("group")? as u32),
+            running: Choice::named(note.word("controller")?)?,
+            tput: number("tput_mbps")?,
+            loss: number("loss_mbps")?,
+            delay: number("delay_ms")?,
+            delay_min: number("delay_min_ms")?,
+            tput_max: number("tput_max_mbps")?,
+        })
+    }
+
     /// Whether the path shared a bottleneck with another one, as far as was known.
     pub fn is_coupled(&self) -> bool {
         self.group != GroupId(0)

@@ -30,6 +30,16 @@ impl FourDMapMechanism {
     /// Of equals the first is taken.
     const PREFERENCE: [FourDMapMechanism; 4] = [Normal, Decompensate, Duplicate, Discard];
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Normal => "normal",
+            Duplicate => "duplicate",
+            Discard => "discard",
+            Decompensate => "decompensate",
+        }
+    }
+
     /// Its arm.
     pub fn arm(self) -> usize {
         self as usize

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use hawser_policy::{
-    Assignment, Command, Commands, Decision, Event, Figures, Interests, Message, MessageOrigin, PathChange,
-    PathId, Rate, Reliability, Scheduler, Segment, Selection, SendView, Time,
+    Assignment, Command, Commands, Decision, Event, Figure, Figures, Interests, Message, MessageOrigin,
+    PathChange, PathId, Rate, Reliability, Scheduler, Segment, Selection, SendView, Time, Trace,
 };
 
 use super::buffers::{Buffers, Piece};
@@ -12,7 +12,6 @@ use super::dispatch::FourDMapPath;
 use super::features::{FourDMapPathState, MAX_PATHS};
 use super::feedback::FrameFeedback;
 use super::frames::{Frames, body_of};
-use super::log::{FourDMapLog, FourDMapRecord, note};
 use super::mechanisms::{Allowed, FourDMapMechanism, FourDMapModel, Learner};
 use super::parameters::FourDMapParameters;
 use super::paths::Paths;
@@ -44,7 +43,7 @@ pub struct FourDMapScheduler {
     is_warm: bool,
     /// The peer did not refuse gaps so far.
     takes_gaps: bool,
-    log: Option<FourDMapLog>,
+    trace: Trace,
 }
 
 /// What becomes of bytes in the queue.
@@ -70,15 +69,8 @@ impl FourDMapScheduler {
             is_stale: false,
             is_warm: !parameters.warm_up,
             takes_gaps: true,
-            log: None,
+            trace: Trace::default(),
         }
-    }
-
-    /// Writes what decisions bring to a log.
-    #[must_use]
-    pub fn with_log(mut self, log: FourDMapLog) -> Self {
-        self.log = Some(log);
-        self
     }
 
     /// What was learned so far.
@@ -255,14 +247,17 @@ impl FourDMapScheduler {
         while let Some(done) = self.frames.next_rewarded(now, &self.parameters) {
             let scaled = self.learner.reward(done.mechanism, &done.context, done.reward);
             let features = self.parameters.features.count(self.parameters.paths.min(MAX_PATHS));
-            note(&self.log, || FourDMapRecord {
-                at: now,
-                frame: done.id,
-                is_key: done.is_key,
-                mechanism: done.mechanism,
-                context: done.context[..features].to_vec(),
-                reward: done.reward,
-                scaled,
+            self.trace.note(now, "4d-map.reward", None, || {
+                // The reward R' in bytes per millisecond, what the learner was given, and the state in which was decided.
+                let mut values = vec![
+                    ("frame", Figure::Number(done.id as f64)),
+                    ("is_key", done.is_key.into()),
+                    ("mechanism", done.mechanism.name().into()),
+                    ("reward", done.reward.into()),
+                    ("scaled", scaled.into()),
+                ];
+                values.extend(done.context[..features].iter().map(|value| ("context", (*value).into())));
+                values
             });
         }
     }
@@ -318,6 +313,10 @@ impl Scheduler for FourDMapScheduler {
             let release = waiting.fold(None, |release, path| earlier(release, path.next_release));
             Decision::Wait(earlier(release, reclaim_at))
         })
+    }
+
+    fn set_trace(&mut self, trace: &Trace) {
+        self.trace = trace.clone();
     }
 
     fn fill_figures(&self, figures: &mut Figures) {

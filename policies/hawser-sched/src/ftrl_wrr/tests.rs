@@ -1,5 +1,7 @@
+use std::sync::Arc;
+
 use hawser_learn::{Accumulation, CutTest};
-use hawser_policy::{Command, PacketReport, PacketSent, PathView, QueueView, Rate, Tag};
+use hawser_policy::{Command, Note, Notes, PacketReport, PacketSent, PathView, QueueView, Rate, Side, Tag};
 
 use super::change::ChangeWatch;
 use super::*;
@@ -16,7 +18,7 @@ fn waiting() -> QueueView {
 /// they came through.
 struct Bench {
     scheduler: FtrlWrr,
-    log: FtrlWrrLog,
+    notes: Arc<Notes>,
     now: Time,
     rtt: Duration,
     links: Vec<Link>,
@@ -37,12 +39,14 @@ const PACKET: u64 = 1_000;
 
 impl Bench {
     fn new(parameters: FtrlWrrParameters, megabits: &[u64]) -> Self {
-        let log = FtrlWrrLog::default();
+        let notes = Arc::new(Notes::default());
+        let mut scheduler = FtrlWrr::new(parameters, 1);
+        scheduler.set_trace(&Trace::new(Side::Client, vec![notes.clone()]));
         let link =
             |megabits: &u64| Link { megabits: *megabits, free_at: Time::ZERO, next_number: 0, in_flight: 0 };
         Bench {
-            scheduler: FtrlWrr::new(parameters, 1).with_log(log.clone()),
-            log,
+            scheduler,
+            notes,
             now: Time::ZERO,
             rtt: Duration::from_millis(40),
             links: megabits.iter().map(link).collect(),
@@ -120,16 +124,13 @@ impl Bench {
         }
     }
 
-    fn records(&self) -> Vec<FtrlWrrRecord> {
-        self.log.lock().unwrap().clone()
+    /// Where the learner stands after the last step.
+    fn center(&self) -> f64 {
+        self.notes.take().iter().rev().find_map(|note| note.number("center")).unwrap_or(0.5)
     }
 
-    fn center(&self) -> f64 {
-        let mut centers = self.records().into_iter().filter_map(|record| match record {
-            FtrlWrrRecord::Step { center, .. } => Some(center),
-            FtrlWrrRecord::Reset { .. } => None,
-        });
-        centers.next_back().unwrap_or(0.5)
+    fn reset(&self) -> Option<Note> {
+        self.notes.take().into_iter().find(|note| note.name == "ftrl-wrr.reset")
     }
 }
 
@@ -170,7 +171,7 @@ fn a_change_of_the_ratio_is_noticed_and_learnt() {
         let views = bench.views();
         bench.scheduler.schedule(&view_at(bench.now, &views, waiting()), &mut Vec::new());
     }
-    assert!(!bench.records().iter().any(|record| matches!(record, FtrlWrrRecord::Reset { .. })));
+    assert_eq!(bench.reset(), None);
     let changed = bench.now;
     for number in 0..100 {
         bench.links[0].megabits = 10 + number % 2;
@@ -179,12 +180,10 @@ fn a_change_of_the_ratio_is_noticed_and_learnt() {
         let views = bench.views();
         bench.scheduler.schedule(&view_at(bench.now, &views, waiting()), &mut Vec::new());
     }
-    let reset = bench.records().into_iter().find_map(|record| match record {
-        FtrlWrrRecord::Reset { at, before, after, forgotten } => Some((at, before, after, forgotten)),
-        FtrlWrrRecord::Step { .. } => None,
-    });
-    let (at, before, after, forgotten) = reset.expect("a reset");
-    assert!(at.since(changed) <= Duration::from_secs(2) && before > 0.5 && after < 0.5 && forgotten);
+    let reset = bench.reset().expect("a reset");
+    let [before, after, forgotten] = ["before", "after", "forgotten"].map(|name| reset.number(name).unwrap());
+    assert!(reset.at.since(changed) <= Duration::from_secs(2));
+    assert!(before > 0.5 && after < 0.5 && forgotten == 1.0);
 }
 
 #[test]

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use hawser_policy::{
     Agent, AttachReport, AttachRequest, AttachResult, AttachmentPoint, Command, Commands, Earliest, Event,
-    FeatureId, Feedback, Interests, LayerPackets, LinkId, LinkUpdate, MessageOrigin, PathId, PathView,
-    SendView, Time,
+    FeatureId, Feedback, Figure, Interests, LayerPackets, LinkId, LinkUpdate, MessageOrigin, PathId,
+    PathView, SendView, Time, Trace,
 };
 
 use super::context::{QcMabSample, Slot};
 use super::formulas::qc_mab_reward;
 use super::learner::{QcMabLearner, QcMabObservation, QcMabPoint};
-use super::log::{QcMabLog, QcMabRecord, note};
 use super::messages::{PathDecision, PathReport};
 use super::parameters::QcMabParameters;
 
@@ -36,7 +35,7 @@ pub(super) struct Receiver {
     moves_at: Option<Time>,
     last_slot: Option<Time>,
     points: Vec<QcMabPoint>,
-    log: Option<QcMabLog>,
+    trace: Trace,
 }
 
 struct Path {
@@ -61,7 +60,7 @@ struct Link {
 }
 
 impl Receiver {
-    pub(super) fn new(parameters: QcMabParameters, seed: u64, log: Option<QcMabLog>) -> Self {
+    pub(super) fn new(parameters: QcMabParameters, seed: u64) -> Self {
         Receiver {
             parameters,
             seed,
@@ -73,7 +72,7 @@ impl Receiver {
             moves_at: None,
             last_slot: None,
             points: Vec::new(),
-            log,
+            trace: Trace::default(),
         }
     }
 
@@ -107,7 +106,16 @@ impl Receiver {
     fn on_frame(&mut self, now: Time, number: u64, base: LayerPackets, enhancement: LayerPackets) {
         let QcMabParameters { gamma, eta, .. } = self.parameters;
         let reward = qc_mab_reward(base, enhancement, gamma, eta);
-        note(&self.log, || QcMabRecord::Frame { at: now, number, base, enhancement, reward });
+        self.trace.note(now, "qc-mab.frame", None, || {
+            [
+                ("frame", Figure::Number(number as f64)),
+                ("base", base.all.into()),
+                ("base_in_time", base.in_time.into()),
+                ("enhancement", enhancement.all.into()),
+                ("enhancement_in_time", enhancement.in_time.into()),
+                ("reward", reward.into()),
+            ]
+        });
         if let Ok(number) = u32::try_from(number) {
             if self.frames.len() == MAX_FRAMES {
                 self.frames.pop_front();
@@ -119,10 +127,10 @@ impl Receiver {
 
     fn on_report(&mut self, now: Time, id: PathId, report: PathReport) {
         let mut frames = std::mem::take(&mut self.frames);
-        let log = self.log.clone();
+        let trace = self.trace.clone();
         if let Some(path) = self.path(id) {
             path.report = Some((now, report));
-            path.credit(now, &frames, &log);
+            path.credit(now, &frames, &trace);
         }
         std::mem::swap(&mut self.frames, &mut frames);
     }
@@ -130,7 +138,7 @@ impl Receiver {
 
 impl Path {
     /// Gives the frames of which the sender told their rewards, each once.
-    fn credit(&mut self, now: Time, frames: &VecDeque<(u32, f64)>, log: &Option<QcMabLog>) {
+    fn credit(&mut self, now: Time, frames: &VecDeque<(u32, f64)>, trace: &Trace) {
         let Some((_, report)) = self.report else { return };
         for (number, reward) in frames {
             let is_new = self.rewarded.is_none_or(|rewarded| *number > rewarded);
@@ -140,8 +148,10 @@ impl Path {
             self.rewarded = Some(*number);
             if let Some(decision) = report.decision_of(*number) {
                 self.learner.reward(decision, *reward);
-                let (path, frame, reward) = (self.id, *number, *reward);
-                note(log, || QcMabRecord::Credit { at: now, path, frame, decision, reward });
+                let (number, reward) = (*number, *reward);
+                trace.note(now, "qc-mab.credit", Some(self.id), || {
+                    [("frame", number.into()), ("decision", decision.into()), ("reward", reward.into())]
+                });
             }
         }
     }
@@ -259,17 +269,22 @@ impl Receiver {
                 self.moves.push(AttachRequest { link: link.id, to });
             }
             let context = path.learner.context();
-            note(&self.log, || QcMabRecord::Decision {
-                at: now,
-                path: path.id,
-                link: link.map_or(LinkId(u32::MAX), |link| link.id),
-                id: decision.id,
-                cell: decision.cell,
-                context: [context.rate(), context.delay(), context.loss()],
-                arm: decision.arm,
-                arms: decision.arms,
-                rank: decision.rank,
-                moves,
+            self.trace.note(now, "qc-mab.decision", Some(path.id), || {
+                let mut values = vec![
+                    ("decision", decision.id.into()),
+                    ("cell", decision.cell.into()),
+                    ("rate_mbps", context.rate().into()),
+                    ("delay_ms", context.delay().into()),
+                    ("loss", context.loss().into()),
+                    ("point", Figure::Number(decision.arm.point as f64)),
+                    ("protects", decision.arm.fec.into()),
+                    // Arms that there were, and access points within reach with a stronger signal than that of the arm.
+                    ("arms", Figure::Number(decision.arms as f64)),
+                    ("rank", Figure::Number(decision.rank as f64)),
+                    ("moves", moves.into()),
+                ];
+                values.extend(link.map(|link| ("link", link.id.0.into())));
+                values
             });
             let told = PathDecision {
                 id: decision.id,
@@ -283,6 +298,10 @@ impl Receiver {
 }
 
 impl Agent for Receiver {
+    fn set_trace(&mut self, trace: &Trace) {
+        self.trace = trace.clone();
+    }
+
     fn interests(&self) -> Interests {
         Interests::RECEIVED | Interests::FEEDBACK | Interests::LINKS | Interests::MESSAGES
     }
@@ -326,8 +345,8 @@ impl Agent for Receiver {
             let length = self.last_slot.map_or(self.parameters.deadline, |last| view.now.since(last));
             self.last_slot = Some(view.now);
             let frames = std::mem::take(&mut self.frames);
-            let (now, log) = (view.now, &self.log);
-            self.paths.iter_mut().for_each(|path| path.credit(now, &frames, log));
+            let (now, trace) = (view.now, &self.trace);
+            self.paths.iter_mut().for_each(|path| path.credit(now, &frames, trace));
             self.frames = frames;
             // What was not done yet is out of date.
             self.moves.clear();

@@ -6,8 +6,8 @@ use hawser_learn::Random;
 use hawser_policy::{
     Agent, AttachReport, AttachResult, AttachmentPoint, Command, Commands, Event, FeatureId, Feedback,
     LayerPackets, LinkCandidate, LinkDirection, LinkId, LinkState, LinkUpdate, MAX_MESSAGE_PAYLOAD, Message,
-    MessageDelivery, MessageOrigin, PacketReceived, PathId, PathView, QueueView, Rate, SendView, Signal,
-    Time,
+    MessageDelivery, MessageOrigin, Notes, PacketReceived, PathId, PathView, QueueView, Rate, SendView,
+    Signal, Time, Trace,
 };
 use proptest::prelude::*;
 
@@ -154,14 +154,21 @@ fn view<'a>(now: Time, paths: &'a [PathView]) -> SendView<'a> {
     SendView::new(now, paths, QueueView::default(), &())
 }
 
+/// A receiver, and what it notes.
+fn noting(parameters: QcMabParameters) -> (receiver::Receiver, Arc<Notes>) {
+    let notes = Arc::new(Notes::default());
+    let mut agent = receiver::Receiver::new(parameters, 7);
+    agent.set_trace(&Trace::new(Side::Client, vec![notes.clone()]));
+    (agent, notes)
+}
+
 /// A receiver with one WiFi link, two access points, of which the second makes every frame perfect if its path is protected.
 #[test]
 fn the_receiver_learns_where_to_be_and_tells_the_sender() {
-    let log = QcMabLog::default();
     let at_once = Duration::ZERO;
     let parameters =
         QcMabParameters { exploration: 0.5, attach_after: at_once, ..QcMabParameters::default() };
-    let mut agent = receiver::Receiver::new(parameters, 7, Some(log.clone()));
+    let (mut agent, notes) = noting(parameters);
     let paths = [PathView::new(PathId(0)).with(|path| path.link = Some(LinkId(0)))];
     let access_point = |number: u8| AttachmentPoint::AccessPoint([2, 0, 0, 0, 0, number]);
     let (mut current, mut last, mut good) = (1, None, 0);
@@ -215,16 +222,14 @@ fn the_receiver_learns_where_to_be_and_tells_the_sender() {
         }
     }
     assert!(good >= 70, "{good} of the last 100 frames");
-    let log = log.lock().unwrap();
-    let is_decision = |record: &&QcMabRecord| matches!(record, QcMabRecord::Decision { .. });
-    assert_eq!(log.iter().filter(is_decision).count(), 200);
+    assert_eq!(notes.take().iter().filter(|note| note.name == "qc-mab.decision").count(), 200);
 }
 
 /// What was attached elsewhere is known to be there at once: asked again, the link would be silent once more.
 #[test]
 fn a_link_is_not_attached_where_it_was_attached_before() {
     let parameters = QcMabParameters { attach_after: Duration::ZERO, ..QcMabParameters::default() };
-    let mut agent = receiver::Receiver::new(parameters, 7, None);
+    let mut agent = receiver::Receiver::new(parameters, 7);
     let paths = [PathView::new(PathId(0)).with(|path| path.link = Some(LinkId(0)))];
     let [weak, strong] = [1, 2].map(|number| AttachmentPoint::AccessPoint([2, 0, 0, 0, 0, number]));
     let signal = |strength| {
@@ -264,8 +269,7 @@ fn a_link_is_not_attached_where_it_was_attached_before() {
 /// A link that is seen while it is being attached has no rate: the context is that of the data which arrived.
 #[test]
 fn a_link_that_is_down_for_a_moment_does_not_change_the_cell() {
-    let log = QcMabLog::default();
-    let mut agent = receiver::Receiver::new(QcMabParameters::default(), 7, Some(log.clone()));
+    let (mut agent, notes) = noting(QcMabParameters::default());
     let paths = [PathView::new(PathId(0)).with(|path| path.link = Some(LinkId(0)))];
     let mut commands = Commands::new();
     for slot in 0..4 {
@@ -294,12 +298,9 @@ fn a_link_that_is_down_for_a_moment_does_not_change_the_cell() {
         agent.on_event(&Event::Feedback { now, feedback: &feedback }, &mut commands);
         agent.on_timeout(&view(now, &paths), &mut commands);
     }
-    let log = log.lock().unwrap();
-    let cells = log.iter().filter_map(|record| match record {
-        QcMabRecord::Decision { cell, .. } => Some(*cell),
-        _ => None,
-    });
-    assert_eq!(cells.collect::<Vec<_>>(), [9 + 6; 4], "5 to 10 Mbit/s, half of the initial round-trip time");
+    let notes = notes.take();
+    let cells = notes.iter().filter_map(|note| note.number("cell"));
+    assert_eq!(cells.collect::<Vec<_>>(), [15.0; 4], "5 to 10 Mbit/s, half of the initial round-trip time");
 }
 
 /// A decision that comes while a frame leaves does not get its reward: the frame's base layer has left before.
@@ -320,7 +321,7 @@ fn a_frame_belongs_to_the_decision_under_which_it_began() {
 /// Packets cost the receiver no allocation.
 #[test]
 fn a_packet_allocates_nothing() {
-    let mut agent = receiver::Receiver::new(QcMabParameters::default(), 7, None);
+    let mut agent = receiver::Receiver::new(QcMabParameters::default(), 7);
     let mut commands = Commands::new();
     agent.on_event(&Event::Received(&packet(0, 0, 0)), &mut commands);
     let counted = allocation_counter::measure(|| {
@@ -383,7 +384,7 @@ proptest! {
     /// A peer that reports anything moves nothing but what is learned, and nothing grows without bound.
     #[test]
     fn reports_of_a_hostile_sender_do_no_harm(payloads in prop::collection::vec((0..40u32, prop::collection::vec(any::<u8>(), 0..60)), 1..40)) {
-        let mut agent = receiver::Receiver::new(QcMabParameters::default(), 7, None);
+        let mut agent = receiver::Receiver::new(QcMabParameters::default(), 7);
         let mut commands = Commands::new();
         for (path, payload) in payloads {
             let message = Message::latest(FeatureId::PATH_REPORT, payload).about(PathId(path));

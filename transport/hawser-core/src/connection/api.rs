@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hawser_policy::{
     AckFrequency, AttachReport, ControllerFactory, DatagramInfo, FeatureId, Feedback, Figures, LinkUpdate,
     Message, MessageOrigin, PathId, PolicyError, PolicySetFactory, PolicySpec, QueueView, Registry,
-    SchedulerInit, SetInit, Side, StreamId, Time,
+    SchedulerInit, SetInit, Side, StreamId, Time, Trace,
 };
 use hawser_wire::Version;
 use rand::{RngCore, SeedableRng};
@@ -67,7 +67,10 @@ impl Connection {
         let (side, now, transport) = (init.side, init.now, init.transport.clone());
         let mut rng = ChaCha8Rng::from_seed(init.seed);
         let set = transport.policies.build(&SetInit::new(side, rng.next_u64(), now));
-        let policies = Policies::new(set, rng.next_u64());
+        let mut policies = Policies::new(set, rng.next_u64());
+        if let Some(sink) = &transport.trace {
+            policies.set_trace(Trace::new(side, vec![sink.clone()]));
+        }
         let path = handshake_path(&init, policies.controllers(), rng.next_u64());
         let ids = PathIds::new(side, transport.max_path_id, transport.max_concurrent_paths);
         let client = side.is_server().then(|| init.tuple.remote.ip());
@@ -567,7 +570,7 @@ impl Connection {
     where
         S: TryInto<PolicySpec, Error: Into<PolicyError>>,
     {
-        let factory = registry.congestion(spec)?;
+        let factory = self.policies.traced(registry.congestion(spec)?);
         let seed = self.next_random();
         let path = self.paths.get_mut(id).ok_or(SetControllerError::NoPath(id))?;
         let identity = PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };

@@ -24,6 +24,7 @@ use super::delivery::{Deliveries, Followed};
 use super::error::RunError;
 use super::interfaces::Interfaces;
 use super::link_forecasts::{LinkForecasts, link_kind};
+use super::notes::FlowNotes;
 use super::participant::{Participant, Participants, ServerFactory};
 use super::server::{Servers, Setup};
 use super::session::{Plan, Session};
@@ -92,6 +93,8 @@ pub(super) struct Parts {
     pub(super) sink: Option<usize>,
     /// Packets whose delivery may be wanted.
     pub(super) followed: Followed,
+    /// What policies note.
+    pub(super) notes: FlowNotes,
     /// What clients want attached where, and the routes of each link, up and down.
     pub(super) attachments: Attachments,
     pub(super) link_routes: Vec<[RouteIndex; 2]>,
@@ -154,6 +157,7 @@ struct Builder<'a> {
     udp: Vec<UdpInfo>,
     sink: Option<usize>,
     followed: Followed,
+    notes: FlowNotes,
     attachments: Attachments,
     /// Budgets of links, which all connections share.
     cost_caps: Option<Arc<CostCaps>>,
@@ -183,6 +187,7 @@ impl<'a> Builder<'a> {
             udp: Vec::new(),
             sink: None,
             followed: Followed::default(),
+            notes: FlowNotes::default(),
             attachments: Attachments::of(scenario),
             cost_caps: cost_caps(scenario),
         }
@@ -204,6 +209,7 @@ impl<'a> Builder<'a> {
             udp: self.udp,
             sink: self.sink,
             followed: self.followed,
+            notes: self.notes,
             attachments: self.attachments,
             link_routes: self.layout.routes().to_vec(),
         }
@@ -221,7 +227,7 @@ impl<'a> Builder<'a> {
         let mut plans: BTreeMap<usize, Vec<(usize, Session)>> = BTreeMap::new();
         let mut setups = Vec::new();
         for (index, flow) in self.flows.clone().iter().enumerate().filter(|(_, flow)| !is_udp(flow)) {
-            let mut shared = Arc::new(self.transport(flow, self.registry)?);
+            let mut shared = Arc::new(self.transport(index, flow, self.registry)?);
             let server = flow.links.first().map_or(0, |link| scenario.links[*link].between[1]);
             for copy in 0..flow.count {
                 let number = setups.len();
@@ -232,8 +238,8 @@ impl<'a> Builder<'a> {
                 let deliveries = Deliveries::both_ways(counted, &self.followed);
                 let knowledge = self.knowledge_for(flow);
                 if let Some(knowledge) = &knowledge {
-                    shared =
-                        Arc::new(self.transport(flow, &oracle::with_knowledge(self.registry, knowledge))?);
+                    let registry = oracle::with_knowledge(self.registry, knowledge);
+                    shared = Arc::new(self.transport(index, flow, &registry)?);
                 }
                 let application = match &flow.kind {
                     FlowKind::Application { direction, application } => {
@@ -378,8 +384,9 @@ impl<'a> Builder<'a> {
         Some(knowledge)
     }
 
-    fn transport(&self, flow: &Flow, registry: &Registry) -> Result<TransportConfig, RunError> {
+    fn transport(&self, index: usize, flow: &Flow, registry: &Registry) -> Result<TransportConfig, RunError> {
         let mut config = transport_config(self.scenario, registry, flow)?;
+        config.trace = Some(self.notes.of_flow(index));
         config.qlog = self.options.qlog.as_ref().map(|traces| traces(flow));
         if let FlowKind::Application { application, .. } = &flow.kind {
             config.max_unidirectional_streams = config.max_unidirectional_streams.max(application.streams());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_core::PathStats;
 use hawser_link::DropCause;
-use hawser_policy::{PathId, Time};
+use hawser_policy::{Note, PathId, Time};
 use hawser_scenario::Direction;
 
 /// Takes records as they come, in the order of time; keeps what it likes.
@@ -25,6 +25,11 @@ pub trait Recorder {
         false
     }
 
+    /// Names of the notes of policies that it wants, such as `mams.plan`; asked once.
+    fn wants_notes(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Asked between two instants: `false` ends the run there, as [`End::Stopped`](super::End::Stopped).
     fn goes_on(&mut self) -> bool {
         true
@@ -41,6 +46,9 @@ pub trait Recorder {
 
     /// A packet arrived or was dropped.
     fn packet(&mut self, _record: &PacketRecord<'_>) {}
+
+    /// A policy at one end of a flow noted something, in the instant before this call.
+    fn note(&mut self, _flow: &str, _note: Note) {}
 
     /// All stream data that a [followed](PacketRecord::followed) packet was the first to carry has been read in order,
     /// or, without a time, some of it never will be. That can be before the packet's own end, when the data came

@@ -57,6 +57,7 @@ impl Simulation {
         if recorder.wants_deliveries() {
             self.parts.followed.start();
         }
+        self.parts.notes.start(recorder.wants_notes());
         let names: Vec<String> = self.link_names().map(str::to_owned).collect();
         let end = loop {
             if self.parts.attachments.has_orders() {
@@ -65,6 +66,7 @@ impl Simulation {
             let Parts { engine, participants, .. } = &mut self.parts;
             engine.transmit(participants);
             self.tell_deliveries(recorder);
+            self.tell_notes(recorder);
             if self.is_finished() {
                 break End::Finished;
             }
@@ -114,6 +116,12 @@ impl Simulation {
         while let Some((label, settled)) = self.parts.followed.poll_settled() {
             let at = (settled == Settled::Delivered).then_some(self.parts.engine.now());
             recorder.settled(label, at);
+        }
+    }
+
+    fn tell_notes<R: Recorder>(&self, recorder: &mut R) {
+        while let Some((flow, note)) = self.parts.notes.poll() {
+            recorder.note(&self.parts.flows[flow].name, note);
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hawser_cc::ModelState;
-use hawser_policy::Time;
+use hawser_policy::{Note, Time};
+use hawser_sim::run::Series;
 
-use super::watch::{FLOW, Samples, Watched, watch};
+use super::watch::{FLOW, QUEUED, Watched, sample, watch};
 use crate::experiments::verify::{Measured, Request};
 
 /// The time over which shares are taken: the last minute of three.
@@ -19,33 +19,33 @@ const BOTTLENECK_RATE: f64 = 40e6;
 
 /// What each of two flows gets in the last minute: share of the first, Jain's index.
 pub(super) fn last_minute(request: &Request<'_>) -> Result<Measured, String> {
-    let run = watch(request, Duration::from_secs(1))?;
-    let flows = &run.samples.flows;
-    let received = |flow: &str| flows.get(flow).and_then(|samples| since(samples, Time::ZERO + SETTLED));
-    let own = received(FLOW).ok_or("the flow is missing")?;
-    let other = flows.keys().find(|flow| *flow != FLOW).and_then(|flow| received(flow));
+    let (outcome, probes) = sample(request, Duration::from_secs(1))?;
+    let flows = || probes.each("flow.", ".bytes");
+    let own = flows().find(|(flow, _)| *flow == FLOW).and_then(|(_, bytes)| settled(bytes));
+    let own = own.ok_or("the flow is missing")?;
+    let other = flows().find(|(flow, _)| *flow != FLOW).and_then(|(_, bytes)| settled(bytes));
     let other = other.ok_or("there is no other flow")?;
     let sum = own + other;
     if sum <= 0.0 {
         return Err("nothing was received".to_owned());
     }
-    Ok(Measured::of(&run.outcome)
+    Ok(Measured::of(&outcome)
         .with("share", own / sum)
         .with("jain", sum * sum / (2.0 * (own * own + other * other))))
 }
 
-/// Bytes received from a time on.
-fn since(samples: &[(Time, u64)], from: Time) -> Option<f64> {
-    let before = samples.iter().rev().find(|(at, _)| *at <= from)?.1;
-    Some(samples.last()?.1.saturating_sub(before) as f64)
+/// Bytes received in the last minute.
+fn settled(received: &Series) -> Option<f64> {
+    let before = received.at(Time::ZERO + SETTLED)?;
+    Some((received.points().last()?.1 - before).max(0.0))
 }
 
 /// A run by itself, with what the controller shows of itself.
 pub(super) fn watched(request: &Request<'_>) -> Result<Measured, String> {
     let run = watch(request, Duration::from_millis(50))?;
-    let in_flight = run.samples.in_flight.iter().filter(|(at, _)| *at >= WARM_UP);
-    let (sum, count) =
-        in_flight.fold((0.0, 0.0), |(sum, count), (_, bytes)| (sum + *bytes as f64, count + 1.0));
+    let paths = run.probes.each("path.x.", ".in_flight_bytes");
+    let in_flight = paths.flat_map(|(_, series)| series.points()).filter(|(at, _)| *at >= WARM_UP);
+    let (sum, count) = in_flight.fold((0.0, 0.0), |(sum, count), (_, bytes)| (sum + bytes, count + 1.0));
     let mut measured = Measured::of(&run.outcome);
     if count > 0.0 {
         measured = measured.with("in_flight_bytes", sum / count);
@@ -53,22 +53,32 @@ pub(super) fn watched(request: &Request<'_>) -> Result<Measured, String> {
     Ok(with_states(measured, &run.states))
 }
 
-fn with_states(mut measured: Measured, states: &[ModelState]) -> Measured {
+fn with_states(mut measured: Measured, states: &[Note]) -> Measured {
     let Some(last) = states.last() else { return measured };
-    measured = measured.with("illegal_moves", last.illegal_moves as f64);
-    let steady = states.iter().filter(|state| state.now >= WARM_UP && state.phase == "Cruise");
-    let bounded = steady.filter(|state| state.inflight_hi.is_finite());
-    if let Some(most) = bounded.map(|state| state.window / state.inflight_hi).reduce(f64::max) {
+    measured = measured.with("illegal_moves", last.number("illegal_moves").unwrap_or(0.0));
+    let steady = states.iter().filter(|state| state.at >= WARM_UP && is_cruise(state));
+    // Without a bound there is no number.
+    let share = |state: &Note| Some(state.number("cwnd_bytes")? / state.number("inflight_hi_bytes")?);
+    if let Some(most) = steady.filter_map(share).reduce(f64::max) {
         measured = measured.with("window_in_cruise_share", most);
     }
-    if let Some(plus) = last.plus {
-        let compensations = states.iter().filter_map(|state| state.plus).map(|plus| plus.compensation);
+    if let Some((tries, probes)) = last.number("tries").zip(last.number("probes")) {
+        let compensations = states.iter().filter_map(|state| state.number("compensation_s"));
         measured = measured
-            .with("tries", plus.tries as f64)
-            .with("probes_per_try", plus.probes as f64 / plus.tries.max(1) as f64)
+            .with("tries", tries)
+            .with("probes_per_try", probes / tries.max(1.0))
             .with("largest_compensation_ms", 1e3 * compensations.fold(0.0, f64::max));
     }
     measured
+}
+
+fn is_cruise(state: &Note) -> bool {
+    state.word("phase") == Some("Cruise")
+}
+
+/// Whether BBRv2's cycle runs in place of that of BBRv2+.
+fn is_second_mode(state: &Note) -> bool {
+    state.word("cycle") == Some("bbr2")
 }
 
 /// When the second mode begins and ends, in Cruises: from the moment on which CUBIC keeps the queue filled, and from that
@@ -76,13 +86,13 @@ fn with_states(mut measured: Measured, states: &[ModelState]) -> Measured {
 pub(super) fn second_mode(request: &Request<'_>) -> Result<Measured, String> {
     let run = watch(request, Duration::from_millis(10))?;
     let stopped = Time::from_secs(90);
-    let own_mode = |state: &ModelState| state.plus.is_none_or(|plus| plus.own_mode);
     let measured = Measured::of(&run.outcome);
-    let Some(began) = run.states.iter().find(|state| !own_mode(state)).map(|state| state.now) else {
+    let Some(began) = run.states.iter().find(|state| is_second_mode(state)).map(|state| state.at) else {
         return Ok(measured.with("second_mode_seconds", 0.0));
     };
-    let filled = filled_until(&run.samples, began);
-    let back = run.states.iter().find(|state| state.now >= stopped && own_mode(state)).map(|state| state.now);
+    let filled = filled_until(run.probes.series(QUEUED), began);
+    let back = run.states.iter().find(|state| state.at >= stopped && !is_second_mode(state));
+    let back = back.map(|state| state.at);
     let seconds = of_second_mode(&run, stopped);
     let measured = measured
         .with("second_mode_seconds", seconds)
@@ -95,28 +105,28 @@ pub(super) fn second_mode(request: &Request<'_>) -> Result<Measured, String> {
 }
 
 /// Since when the queue had been filled without interruption at a moment.
-fn filled_until(samples: &Samples, moment: Time) -> Time {
-    let is_filled = |queued: u64| queued as f64 * 8.0 / BOTTLENECK_RATE > FILLED * PROPAGATION;
-    let before = samples.queue.iter().filter(|sample| sample.at <= moment);
-    before.rev().find(|sample| !is_filled(sample.queued)).map_or(Time::ZERO, |sample| sample.at)
+fn filled_until(queued: &Series, moment: Time) -> Time {
+    let is_filled = |bytes: f64| bytes * 8.0 / BOTTLENECK_RATE > FILLED * PROPAGATION;
+    let before = queued.points().iter().filter(|(at, _)| *at <= moment);
+    before.rev().find(|(_, bytes)| !is_filled(*bytes)).map_or(Time::ZERO, |(at, _)| *at)
 }
 
 /// Seconds in the second mode until a moment.
 fn of_second_mode(run: &Watched, until: Time) -> f64 {
-    let pairs = run.states.windows(2).filter(|pair| pair[1].now <= until);
-    let second = pairs.filter(|pair| pair[0].plus.is_some_and(|plus| !plus.own_mode));
-    second.map(|pair| pair[1].now.since(pair[0].now).as_secs_f64()).sum()
+    let pairs = run.states.windows(2).filter(|pair| pair[1].at <= until);
+    let second = pairs.filter(|pair| is_second_mode(&pair[0]));
+    second.map(|pair| pair[1].at.since(pair[0].at).as_secs_f64()).sum()
 }
 
 /// Cruises that lie between two moments as a whole.
-fn cruises(states: &[ModelState], from: Time, to: Time) -> usize {
+fn cruises(states: &[Note], from: Time, to: Time) -> usize {
     let mut began = None;
     let mut count = 0;
     for state in states {
-        match (began, state.phase == "Cruise") {
-            (None, true) => began = Some(state.now),
+        match (began, is_cruise(state)) {
+            (None, true) => began = Some(state.at),
             (Some(start), false) => {
-                count += usize::from(start >= from && state.now <= to);
+                count += usize::from(start >= from && state.at <= to);
                 began = None;
             }
             _ => {}
@@ -130,10 +140,10 @@ pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
     let run = || watch(request, Duration::from_secs(1));
     let (first, second) = (run()?, run()?);
     let same = first.outcome.trace_hash == second.outcome.trace_hash && first.states == second.states;
-    let illegal = first.states.iter().map(|state| state.illegal_moves).max().unwrap_or(0);
-    let moves = first.states.windows(2).filter(|pair| pair[0].phase != pair[1].phase).count();
+    let illegal = first.states.iter().filter_map(|state| state.number("illegal_moves")).fold(0.0, f64::max);
+    let moves = first.states.windows(2).filter(|pair| pair[0].word("phase") != pair[1].word("phase")).count();
     Ok(Measured::new(first.outcome.trace_hash)
         .with("different_traces", f64::from(u8::from(!same)))
-        .with("illegal_moves", illegal as f64)
+        .with("illegal_moves", illegal)
         .with("moves", moves as f64))
 }

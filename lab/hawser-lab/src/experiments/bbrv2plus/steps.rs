@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use hawser_cc::ModelState;
-use hawser_policy::Time;
+use hawser_policy::{Note, Time};
 
-use super::watch::{QueueSample, Watched, watch};
+use super::watch::{DELIVERED, QUEUED, Watched, watch};
 use crate::data::statistics::mean;
 use crate::experiments::verify::{Measured, Request};
 
@@ -35,8 +34,8 @@ fn start_of(step: usize) -> Time {
 pub(super) fn up(request: &Request<'_>) -> Result<Measured, String> {
     let run = watch(request, INTERVAL)?;
     let rates = rates(true);
-    let times: Vec<f64> =
-        (1..STEPS).map(|step| until_reached(&run.samples.queue, step, rates[step])).collect();
+    let delivered = run.probes.series(DELIVERED).points();
+    let times: Vec<f64> = (1..STEPS).map(|step| until_reached(delivered, step, rates[step])).collect();
     Ok(with_course(measured(&run, &rates), &run, &rates).with("rise_seconds", mean(&times)))
 }
 
@@ -55,32 +54,37 @@ pub(super) fn down(request: &Request<'_>) -> Result<Measured, String> {
 }
 
 /// Seconds from a step until the throughput has reached the new rate; the length of the step if it does not.
-fn until_reached(samples: &[QueueSample], step: usize, rate: f64) -> f64 {
+fn until_reached(delivered: &[(Time, f64)], step: usize, rate: f64) -> f64 {
     let (from, to) = (start_of(step), start_of(step + 1));
-    let reached = samples.windows(SAMPLES + 1).find(|window| {
-        let (first, last) = (&window[0], &window[SAMPLES]);
-        let seconds = last.at.since(first.at).as_secs_f64();
-        let throughput = (last.delivered - first.delivered) as f64 * 8.0 / seconds.max(1e-9);
-        first.at >= from && last.at <= to && throughput >= REACHED * rate
+    let reached = delivered.windows(SAMPLES + 1).find(|window| {
+        let (first, last) = (window[0], window[SAMPLES]);
+        first.0 >= from && last.0 <= to && throughput(first, last) >= REACHED * rate
     });
-    reached.map_or(STEP.as_secs_f64(), |window| window[SAMPLES].at.since(from).as_secs_f64())
+    reached.map_or(STEP.as_secs_f64(), |window| window[SAMPLES].0.since(from).as_secs_f64())
+}
+
+/// Bit/s between two samples of what was delivered.
+fn throughput((from, before): (Time, f64), (to, after): (Time, f64)) -> f64 {
+    (after - before) * 8.0 / to.since(from).as_secs_f64().max(1e-9)
 }
 
 /// Rounds from a step until the bandwidth filter is near the new rate, at most those of the step; none without a filter.
-fn until_found(states: &[ModelState], step: usize, rate: f64) -> Option<f64> {
+fn until_found(states: &[Note], step: usize, rate: f64) -> Option<f64> {
     let (from, to) = (start_of(step), start_of(step + 1));
-    let before = states.iter().rev().find(|state| state.now <= from)?;
-    let mut during = states.iter().filter(|state| state.now > from && state.now <= to).peekable();
+    let before = states.iter().rev().find(|state| state.at <= from)?;
+    let mut during = states.iter().filter(|state| state.at > from && state.at <= to);
     let expected = rate * PAYLOAD / 8.0;
-    let last = states.iter().rev().find(|state| state.now <= to)?;
-    let found = during.find(|state| (state.bandwidth / expected - 1.0).abs() <= FOUND).unwrap_or(last);
-    Some(found.rounds.saturating_sub(before.rounds) as f64)
+    let last = states.iter().rev().find(|state| state.at <= to)?;
+    let filter = |state: &Note| state.number("max_bandwidth_bps").or(state.number("bandwidth_bps"));
+    let is_near = |bps: f64| (bps / 8.0 / expected - 1.0).abs() <= FOUND;
+    let found = during.find(|state| filter(state).is_some_and(is_near)).unwrap_or(last);
+    Some((found.number("rounds")? - before.number("rounds")?).max(0.0))
 }
 
 /// The numbers of the outcome, and the mean over time of the delay that the queue means.
 fn measured(run: &Watched, rates: &[f64; STEPS]) -> Measured {
-    let delay = |sample: &QueueSample| sample.queued as f64 * 8.0 / rate_at(rates, sample.at);
-    let delays: Vec<f64> = run.samples.queue.iter().map(delay).collect();
+    let delay = |(at, bytes): &(Time, f64)| bytes * 8.0 / rate_at(rates, *at);
+    let delays: Vec<f64> = run.probes.series(QUEUED).points().iter().map(delay).collect();
     Measured::of(&run.outcome).with("queue_delay_ms", 1e3 * mean(&delays))
 }
 
@@ -91,15 +95,13 @@ fn rate_at(rates: &[f64; STEPS], at: Time) -> f64 {
 
 /// Throughput and queueing delay every 200 ms, for the figures.
 fn with_course(mut measured: Measured, run: &Watched, rates: &[f64; STEPS]) -> Measured {
-    let samples = &run.samples.queue;
-    for (index, window) in samples.windows(COURSE + 1).step_by(COURSE).enumerate() {
-        let (first, last) = (&window[0], &window[COURSE]);
-        let bits = (last.delivered - first.delivered) as f64 * 8.0;
-        let seconds = last.at.since(first.at).as_secs_f64().max(1e-9);
-        let delay = last.queued as f64 * 8e3 / rate_at(rates, last.at);
+    let [delivered, queued] = [DELIVERED, QUEUED].map(|name| run.probes.series(name).points());
+    let windows = delivered.windows(COURSE + 1).zip(queued.windows(COURSE + 1));
+    for (index, (delivered, queued)) in windows.step_by(COURSE).enumerate() {
+        let (at, bytes) = queued[COURSE];
         measured = measured
-            .with(format!("course.{index:03}.throughput_bps"), bits / seconds)
-            .with(format!("course.{index:03}.queue_ms"), delay);
+            .with(format!("course.{index:03}.throughput_bps"), throughput(delivered[0], delivered[COURSE]))
+            .with(format!("course.{index:03}.queue_ms"), bytes * 8e3 / rate_at(rates, at));
     }
     measured
 }
@@ -112,14 +114,14 @@ mod tests {
     use super::*;
 
     /// A link that carries `share` of 5 Mbit/s, and from `late` after the second step all of 10 Mbit/s.
-    fn samples(late: Duration) -> Vec<QueueSample> {
+    fn samples(late: Duration) -> Vec<(Time, f64)> {
         let mut delivered = 0.0;
         (0..400)
             .map(|index| {
                 let at = Time::ZERO + INTERVAL * index;
                 let rate = if at >= start_of(1) + late { 10e6 } else { 5e6 };
                 delivered += rate * INTERVAL.as_secs_f64() / 8.0;
-                QueueSample { at, queued: 0, delivered: delivered as u64 }
+                (at, delivered.floor())
             })
             .collect()
     }

@@ -1,106 +1,64 @@
-//! A run that is watched: what the controller of the sender knows after each acknowledgement, and samples of flows and links.
+//! A run that is watched: what the controller of the sender says of itself after each acknowledgement, and samples of flows and links.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hawser_cc::{ModelObserver, ModelState, register_observed};
-use hawser_policy::Time;
-use hawser_scenario::Direction;
-use hawser_sim::run::{FlowSample, LinkSample, Options, Outcome, PathSample, Recorder, Simulation};
+use hawser_policy::Note;
+use hawser_sim::run::{Options, Outcome, Probes, Simulation};
 
 use crate::experiments::verify::Request;
 
-/// The segment whose queue is looked at.
-const BOTTLENECK: &str = "bottleneck";
 /// The flow whose controller is verified.
 pub(super) const FLOW: &str = "x";
+
+/// What is sampled: what flows received, what is in flight of [`FLOW`], the queue of the bottleneck and what it delivered.
+const PROBES: [&str; 4] = ["flow.*.bytes", "path.x.*.in_flight_bytes", QUEUED, DELIVERED];
+pub(super) const QUEUED: &str = "link.bottleneck.up.queued_bytes";
+pub(super) const DELIVERED: &str = "link.bottleneck.up.delivered_bytes";
+
+/// What the controllers of the family say after an acknowledgement.
+const ACK: &str = "controller.ack";
+const STATE: &[&str] = &[
+    "phase",
+    "rounds",
+    "cwnd_bytes",
+    "bandwidth_bps",
+    "max_bandwidth_bps",
+    "inflight_hi_bytes",
+    "illegal_moves",
+    "cycle",
+    "tries",
+    "probes",
+    "compensation_s",
+];
 
 /// What came of a run.
 pub(super) struct Watched {
     pub(super) outcome: Outcome,
     /// Of the sender of the flow; empty where its controller is not one of the family.
-    pub(super) states: Vec<ModelState>,
-    pub(super) samples: Samples,
-}
-
-/// The queue of the bottleneck at one moment.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct QueueSample {
-    pub(super) at: Time,
-    pub(super) queued: u64,
-    pub(super) delivered: u64,
-}
-
-/// Samples of a run.
-#[derive(Debug, Default)]
-pub(super) struct Samples {
-    interval: Duration,
-    pub(super) queue: Vec<QueueSample>,
-    /// By flow: when, and bytes received so far.
-    pub(super) flows: BTreeMap<String, Vec<(Time, u64)>>,
-    /// Bytes in flight of the flow.
-    pub(super) in_flight: Vec<(Time, u64)>,
-}
-
-impl Recorder for Samples {
-    fn sample_interval(&self) -> Option<Duration> {
-        Some(self.interval)
-    }
-
-    fn flow(&mut self, sample: &FlowSample<'_>) {
-        if let Some(known) = self.flows.get_mut(sample.flow) {
-            known.push((sample.at, sample.bytes));
-        } else {
-            self.flows.insert(sample.flow.to_owned(), vec![(sample.at, sample.bytes)]);
-        }
-    }
-
-    fn path(&mut self, sample: &PathSample<'_>) {
-        if sample.flow == FLOW {
-            self.in_flight.push((sample.at, sample.stats.bytes_in_flight));
-        }
-    }
-
-    fn link(&mut self, sample: &LinkSample<'_>) {
-        if sample.link == BOTTLENECK && sample.direction == Direction::Up {
-            let LinkSample { at, queued_bytes: queued, delivered_bytes: delivered, .. } = *sample;
-            self.queue.push(QueueSample { at, queued, delivered });
-        }
-    }
-}
-
-/// Keeps what it is told.
-#[derive(Default)]
-struct Log(Mutex<Vec<ModelState>>);
-
-impl ModelObserver for Log {
-    fn on_state(&self, state: &ModelState) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(*state);
-    }
+    pub(super) states: Vec<Note>,
+    pub(super) probes: Probes,
 }
 
 /// Runs the scenario of the request and samples it this often.
-pub(super) fn watch(request: &Request<'_>, interval: Duration) -> Result<Watched, String> {
-    let log = Arc::new(Log::default());
-    let observer: Arc<dyn ModelObserver> = log.clone();
-    let mut registry = (**request.registry).clone();
-    register_observed(&mut registry, &observer);
-    let scenario = request.scenario(&[request.chosen()])?;
-    let simulation = Simulation::new(&scenario, &registry, Options::default());
-    let mut samples = Samples { interval, ..Samples::default() };
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut samples);
-    let states = std::mem::take(&mut *log.0.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok(Watched { outcome, states: of_the_sender(states), samples })
+pub(super) fn sample(request: &Request<'_>, interval: Duration) -> Result<(Outcome, Probes), String> {
+    run(request, Probes::every(interval, &PROBES).map_err(|error| error.to_string())?)
 }
 
-/// Both ends of a connection have a controller; that of the sender hears more.
-fn of_the_sender(mut states: Vec<ModelState>) -> Vec<ModelState> {
-    let mut heard: BTreeMap<u64, usize> = BTreeMap::new();
-    for state in &states {
-        *heard.entry(state.controller).or_default() += 1;
-    }
-    let sender = heard.into_iter().max_by_key(|(_, times)| *times).map(|(controller, _)| controller);
-    states.retain(|state| Some(state.controller) == sender);
-    states
+/// The same, and listens to the controller.
+pub(super) fn watch(request: &Request<'_>, interval: Duration) -> Result<Watched, String> {
+    let probes = Probes::every(interval, &PROBES).map_err(|error| error.to_string())?;
+    let (outcome, mut probes) = run(request, probes.with_values_of(ACK, STATE))?;
+    // Only the family counts rounds.
+    let notes = probes.take_notes_of(FLOW).into_iter().filter(|note| note.number("rounds").is_some());
+    // Both ends of a connection have a controller; that of the sender hears more.
+    let (client, server): (Vec<Note>, Vec<Note>) = notes.partition(|note| note.side.is_client());
+    let states = if client.len() >= server.len() { client } else { server };
+    Ok(Watched { outcome, states, probes })
+}
+
+fn run(request: &Request<'_>, mut probes: Probes) -> Result<(Outcome, Probes), String> {
+    let scenario = request.scenario(&[request.chosen()])?;
+    let simulation = Simulation::new(&scenario, request.registry, Options::default());
+    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    Ok((outcome, probes))
 }

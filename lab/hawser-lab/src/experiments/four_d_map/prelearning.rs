@@ -6,12 +6,12 @@
 //! worse than it is ([`Decides::Chance`]). Seeds and links are none that lists judge by.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use hawser_learn::{LinUcb, Random};
-use hawser_policy::Registry;
-use hawser_sched::{FourDMap, FourDMapLog, FourDMapMechanism, FourDMapModel, FourDMapRecord};
-use hawser_sim::run::{NoRecorder, Options, Simulation};
+use hawser_policy::{Note, Registry};
+use hawser_sched::{FourDMap, FourDMapMechanism, FourDMapModel};
+use hawser_sim::run::{Options, Probes, Simulation};
 use serde_json::{Value, json};
 
 use crate::data::sweep::{Inputs, digest};
@@ -89,18 +89,18 @@ impl Prelearning {
             return Err(format!("seeds below {FIRST_SEED} are for judging: choose a larger one"));
         }
         let inputs = Inputs::default();
-        let mut records = Vec::new();
+        let mut notes = Vec::new();
         let mut identity = String::new();
         for trace in 0..self.traces {
             let set = self.trace(trace);
             identity += &format!("{FILE} {}\n", set.join(" "));
-            let model = learn(&records).map_or_else(FourDMapModel::shipped, Arc::new);
-            records.extend(watched(&inputs, scenarios, &set, registry, model)?);
+            let model = learn(&notes).map_or_else(FourDMapModel::shipped, Arc::new);
+            notes.extend(watched(&inputs, scenarios, &set, registry, model)?);
         }
         for input in inputs.digests(&scenarios.join("list")) {
             identity += &format!("{} {}\n", input.file, input.sha256);
         }
-        let model = learn(&records).ok_or("no decision was rewarded")?;
+        let model = learn(&notes).ok_or("no decision was rewarded")?;
         let manifest = json!({
             "traces": self.traces,
             "seconds": self.seconds,
@@ -108,8 +108,8 @@ impl Prelearning {
             "decides": self.decides.name(),
             "videos": VIDEOS,
             "scenarios_sha256": digest(identity.as_bytes()),
-            "decisions": records.len(),
-            "arms": arms(&records),
+            "decisions": notes.len(),
+            "arms": arms(&notes),
             "model_sha256": digest(model.write().as_bytes()),
         });
         Ok(Prelearned { model, manifest })
@@ -151,23 +151,26 @@ fn watched(
     set: &[String],
     registry: &Registry,
     model: Arc<FourDMapModel>,
-) -> Result<Vec<FourDMapRecord>, String> {
-    let log = FourDMapLog::default();
+) -> Result<Vec<Note>, String> {
     let mut registry = registry.clone();
-    FourDMap::register_with(&mut registry, model, Some(log.clone()));
+    FourDMap::register_with(&mut registry, model);
     let scenario = inputs.load(&scenarios.join("list"), &scenarios.join(FILE), set);
     let scenario = scenario.map_err(|error| error.to_string())?;
-    let simulation = Simulation::new(&scenario, &Arc::new(registry), Options::default());
-    simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
-    Ok(std::mem::take(&mut *log.lock().unwrap_or_else(PoisonError::into_inner)))
+    let simulation = Simulation::new(&scenario, &registry, Options::default());
+    let mut probes = Probes::default().with_notes(&["4d-map.reward"]);
+    simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    Ok(probes.notes().map(|(_, note)| note.clone()).collect())
 }
 
 /// Takes in all of it, in order.
-fn learn(records: &[FourDMapRecord]) -> Option<FourDMapModel> {
-    let features = records.first()?.context.len();
+fn learn(notes: &[Note]) -> Option<FourDMapModel> {
+    let features = notes.first()?.numbers("context").count();
     let mut bandit = LinUcb::new(FourDMapMechanism::ALL.len(), features, 0.0);
-    for record in records {
-        bandit.update(record.mechanism.arm(), &record.context, record.scaled);
+    for note in notes {
+        let context: Vec<f64> = note.numbers("context").collect();
+        let of = |mechanism: &FourDMapMechanism| Some(mechanism.name()) == note.word("mechanism");
+        let mechanism = FourDMapMechanism::ALL.into_iter().find(of)?;
+        bandit.update(mechanism.arm(), &context, note.number("scaled")?);
     }
     let [one, two, three, four] = FourDMapMechanism::ALL.map(|mechanism| bandit.arm(mechanism.arm()));
     let arms = [one?, two?, three?, four?];
@@ -175,10 +178,13 @@ fn learn(records: &[FourDMapRecord]) -> Option<FourDMapModel> {
 }
 
 /// How often each arm was chosen, and its mean reward as the learner takes it.
-fn arms(records: &[FourDMapRecord]) -> Value {
-    let of = |mechanism: FourDMapMechanism, is_key| {
-        let chosen = records.iter().filter(|it| it.mechanism == mechanism && it.is_key == is_key);
-        let rewards: Vec<f64> = chosen.map(|record| record.scaled).collect();
+fn arms(notes: &[Note]) -> Value {
+    let of = |mechanism: FourDMapMechanism, is_key: bool| {
+        let is_of = |note: &&Note| {
+            let key = Some(f64::from(u8::from(is_key)));
+            note.word("mechanism") == Some(mechanism.name()) && note.number("is_key") == key
+        };
+        let rewards: Vec<f64> = notes.iter().filter(is_of).filter_map(|note| note.number("scaled")).collect();
         let mean = rewards.iter().fold(0.0, |sum, reward| sum + reward) / rewards.len().max(1) as f64;
         json!({ "frames": rewards.len(), "mean_reward": (mean * 1e4).round() / 1e4 })
     };

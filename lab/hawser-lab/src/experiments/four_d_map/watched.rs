@@ -7,10 +7,9 @@ use std::time::Instant;
 
 use hawser_policy::{
     Commands, Composition, Decision, Event, FeatureSet, Interests, PolicyInfo, PolicySet, PolicySetFactory,
-    Scheduler, SendView, SetInit, Side, StreamRange, Time,
+    Scheduler, SendView, SetInit, Side, StreamRange, Time, Trace,
 };
-use hawser_sched::{FourDMap, FourDMapLog, FourDMapModel};
-use hawser_sim::run::{NoRecorder, Options, Simulation};
+use hawser_sim::run::{Options, Probes, Simulation};
 
 use crate::data::statistics::quantile_of;
 use crate::experiments::verify::{Measured, Request};
@@ -121,6 +120,10 @@ impl Scheduler for Watched {
         }
     }
 
+    fn set_trace(&mut self, trace: &Trace) {
+        self.scheduler.set_trace(trace);
+    }
+
     fn next_timeout(&self) -> Option<Time> {
         self.scheduler.next_timeout()
     }
@@ -169,15 +172,14 @@ pub(super) fn watched(request: &Request<'_>) -> Result<Measured, String> {
     } else {
         Composition::default().with(|composition| composition.scheduler = Some(policy))
     };
-    let log = FourDMapLog::default();
     let mut registry = (**request.registry).clone();
-    FourDMap::register_with(&mut registry, FourDMapModel::shipped(), Some(log.clone()));
     let sets = registry.set(&wanted).map_err(|error| error.to_string())?;
     let factory = Arc::new(Watching { sets, tally: tally.clone() });
     registry.add_sets(PolicyInfo::new(NAME, "what is verified, watched"), move |_| factory.clone());
     let scenario = request.scenario(&[format!("transport.policy={NAME}")])?;
-    let simulation = Simulation::new(&scenario, &Arc::new(registry), Options::default());
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
+    let simulation = Simulation::new(&scenario, &registry, Options::default());
+    let mut probes = Probes::default().with_notes(&["4d-map.reward"]);
+    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
     let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
     let median = (!tally.calls.is_empty()).then(|| quantile_of(&tally.calls, 0.5));
     let mut measured = Measured::new(outcome.trace_hash.clone())
@@ -185,7 +187,7 @@ pub(super) fn watched(request: &Request<'_>) -> Result<Measured, String> {
         .with("copies_lost_bytes", tally.copies_lost as f64)
         .with("copied_again_bytes", tally.copied_again as f64)
         .with("acked_sent_bytes", tally.acked_sent as f64)
-        .with("decisions", log.lock().unwrap_or_else(PoisonError::into_inner).len() as f64)
+        .with("decisions", probes.notes().count() as f64)
         .with("frame_us", median.ok_or("no frame was sent")?);
     (measured.packets, measured.events) = (outcome.packets, outcome.events);
     Ok(measured)

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use hawser_policy::Time;
 use hawser_radio::sample_at;
-use hawser_scenario::{Direction, Scenario};
-use hawser_sim::run::{FlowSample, LinkSample, PathSample, Recorder};
+use hawser_scenario::Scenario;
+use hawser_sim::run::{Probes, Series, UnknownProbe};
 
 /// Between samples.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -16,58 +16,15 @@ const EPOCH: Duration = Duration::from_millis(300);
 /// A window that is this share of the product has recovered.
 const RECOVERED: f64 = 0.95;
 
-/// A window at a time.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    at: Time,
-    bytes: f64,
-}
+/// By subflow; a path that was given up and its successor are one.
+const WINDOWS: [&str; 2] = ["subflow.main.sat0.window_bytes", "subflow.main.sat1.window_bytes"];
+/// Bytes that arrived: of the transfer, of the neighbour on the shared satellite.
+const DELIVERED: [&str; 2] = ["flow.main.bytes", "flow.tcp0.bytes"];
+/// Packets that the first satellite dropped so far, towards the server.
+const DROPPED: &str = "link.beam0.up.dropped_packets";
 
-/// Everything that was seen.
-#[derive(Debug, Default)]
-pub(super) struct Course {
-    /// By subflow.
-    windows: [Vec<Window>; 2],
-    /// Bytes that arrived: of the transfer, of the neighbour on the shared satellite.
-    delivered: [Vec<(Time, u64)>; 2],
-    /// Packets that the first satellite dropped so far, towards the server.
-    dropped: Vec<(Time, u64)>,
-}
-
-impl Recorder for Course {
-    fn sample_interval(&self) -> Option<Duration> {
-        Some(INTERVAL)
-    }
-
-    fn flow(&mut self, sample: &FlowSample<'_>) {
-        let index = match sample.flow {
-            "main" => 0,
-            "tcp0" => 1,
-            _ => return,
-        };
-        self.delivered[index].push((sample.at, sample.bytes));
-    }
-
-    fn path(&mut self, sample: &PathSample<'_>) {
-        let index = match (sample.flow, sample.link) {
-            ("main", "sat0") => 0,
-            ("main", "sat1") => 1,
-            _ => return,
-        };
-        let bytes = sample.stats.congestion_window as f64;
-        // A path that was given up and its successor are one subflow: the last one counts.
-        match self.windows[index].last_mut().filter(|last| last.at == sample.at) {
-            Some(last) => last.bytes = bytes,
-            None => self.windows[index].push(Window { at: sample.at, bytes }),
-        }
-    }
-
-    fn link(&mut self, sample: &LinkSample<'_>) {
-        if (sample.link, sample.direction) == ("beam0", Direction::Up) {
-            self.dropped.push((sample.at, sample.dropped_packets));
-        }
-    }
-}
+/// What was sampled of a run.
+pub(super) struct Course(Probes);
 
 /// What holds of the links by time, the load that other users put on them included.
 pub(super) struct Truth<'a> {
@@ -105,27 +62,45 @@ impl<'a> Truth<'a> {
 }
 
 impl Course {
+    /// What is to be sampled.
+    pub(super) fn probes() -> Result<Probes, UnknownProbe> {
+        Probes::every(INTERVAL, &[WINDOWS[0], WINDOWS[1], DELIVERED[0], DELIVERED[1], DROPPED])
+    }
+
+    /// Of a run with these probes.
+    pub(super) fn of(probes: Probes) -> Course {
+        Course(probes)
+    }
+
+    fn windows(&self, subflow: usize) -> &[(Time, f64)] {
+        self.0.series(WINDOWS[subflow]).points()
+    }
+
+    fn dropped(&self) -> &Series {
+        self.0.series(DROPPED)
+    }
+
     /// Mean over the time from `since` on, in segments, all subflows together.
     pub(super) fn mean_window(&self, since: Time) -> f64 {
-        let mean = |windows: &Vec<Window>| {
-            let late: Vec<f64> = windows.iter().filter(|it| it.at >= since).map(|it| it.bytes).collect();
+        let mean = |subflow| {
+            let late = self.windows(subflow).iter().filter(|(at, _)| *at >= since);
+            let late: Vec<f64> = late.map(|(_, bytes)| *bytes).collect();
             late.iter().sum::<f64>() / late.len().max(1) as f64 / SEGMENT
         };
-        self.windows.iter().map(mean).sum()
+        [0, 1].into_iter().map(mean).sum()
     }
 
     /// The largest window, in segments.
     pub(super) fn peak_window(&self) -> f64 {
-        self.windows.iter().flatten().map(|it| it.bytes).fold(0.0, f64::max) / SEGMENT
+        let all = [0, 1].into_iter().flat_map(|subflow| self.windows(subflow));
+        all.map(|(_, bytes)| *bytes).fold(0.0, f64::max) / SEGMENT
     }
 
     /// The largest product that a subflow had, in segments.
     pub(super) fn peak_product(&self, truth: &Truth<'_>) -> f64 {
         let of = |subflow: usize| {
-            self.windows[subflow]
-                .iter()
-                .filter_map(move |it| truth.product(subflow, it.at))
-                .fold(0.0, f64::max)
+            let times = self.windows(subflow).iter().map(|(at, _)| *at);
+            times.filter_map(|at| truth.product(subflow, at)).fold(0.0, f64::max)
         };
         of(0).max(of(1)) / SEGMENT
     }
@@ -133,22 +108,22 @@ impl Course {
     /// Goodput of the transfer and of the neighbour, bit/s, in the slots in which both subflows are on one satellite, or in
     /// the others.
     pub(super) fn goodput(&self, truth: &Truth<'_>, shared: bool) -> [f64; 2] {
-        [0, 1].map(|flow| {
-            let (mut bytes, mut seconds) = (0, 0.0);
-            for pair in self.delivered[flow].windows(2) {
+        DELIVERED.map(|flow| {
+            let (mut bytes, mut seconds) = (0.0, 0.0);
+            for pair in self.0.series(flow).points().windows(2) {
                 if truth.is_shared(pair[0].0) == shared {
-                    bytes += pair[1].1.saturating_sub(pair[0].1);
+                    bytes += pair[1].1 - pair[0].1;
                     seconds += pair[1].0.since(pair[0].0).as_secs_f64();
                 }
             }
-            if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 }
+            if seconds > 0.0 { 8.0 * bytes / seconds } else { 0.0 }
         })
     }
 
     /// After each hand-over, from the end of its outage: how long until the window of the subflow that moved is the product, in
     /// milliseconds. What does not come to that has the whole slot.
     pub(super) fn hand_over_recoveries(&self, truth: &Truth<'_>, outage: Duration) -> Vec<f64> {
-        let end = self.windows[0].last().map_or(Time::ZERO, |last| last.at);
+        let end = self.windows(0).last().map_or(Time::ZERO, |(at, _)| *at);
         let mut recoveries = Vec::new();
         for tick in 1.. {
             let from = Time::from_nanos(tick * truth.period) + outage;
@@ -174,36 +149,32 @@ impl Course {
     }
 
     fn recovery(&self, truth: &Truth<'_>, subflow: usize, from: Time, until: Time) -> Duration {
-        let later = self.windows[subflow].iter().filter(|it| it.at >= from && it.at < until);
-        let recovered = |it: &&Window| {
-            truth.product(subflow, it.at).is_some_and(|product| it.bytes >= RECOVERED * product)
+        let mut later = self.windows(subflow).iter().filter(|(at, _)| *at >= from && *at < until);
+        let recovered = |(at, bytes): &&(Time, f64)| {
+            truth.product(subflow, *at).is_some_and(|product| *bytes >= RECOVERED * product)
         };
-        later.clone().find(recovered).map_or(until.since(from), |it| it.at.since(from))
+        later.find(recovered).map_or(until.since(from), |(at, _)| at.since(from))
     }
 
     /// Packets that the satellite dropped from `from` on, for so long, after each tick that brings both subflows there.
     pub(super) fn drops_after_joining(&self, truth: &Truth<'_>, outage: Duration, length: Duration) -> f64 {
-        let dropped_until = |at: Time| {
-            let index = self.dropped.partition_point(|sample| sample.0 <= at);
-            index.checked_sub(1).map_or(0, |index| self.dropped[index].1)
-        };
-        let end = self.dropped.last().map_or(Time::ZERO, |last| last.0);
-        let mut drops = 0;
+        let end = self.dropped().points().last().map_or(Time::ZERO, |last| last.0);
+        let mut drops = 0.0;
         for tick in (1..).step_by(2) {
             let from = Time::from_nanos(tick * truth.period) + outage;
             if from + length > end {
                 break;
             }
-            drops += dropped_until(from + length) - dropped_until(from);
+            drops += self.dropped().rise(from, from + length);
         }
-        drops as f64
+        drops
     }
 
     /// Times at which the satellite's queue began to overflow.
     pub(super) fn overflows(&self) -> Vec<Time> {
         let mut last = None::<Time>;
         let mut begun = Vec::new();
-        for pair in self.dropped.windows(2) {
+        for pair in self.dropped().points().windows(2) {
             if pair[1].1 > pair[0].1 {
                 if last.is_none_or(|at| pair[1].0.since(at) > EPOCH) {
                     begun.push(pair[1].0);

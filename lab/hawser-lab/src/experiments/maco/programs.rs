@@ -7,7 +7,7 @@ use hawser_scenario::{Direction, Scenario};
 use hawser_sim::run::{Delays, Options, Outcome, Simulation};
 
 use super::course::{Course, SEGMENT, Truth};
-use super::observed::{Log, Watch};
+use super::observed::{Log, NOTES};
 use crate::data::statistics::{mean, nearest_rank};
 use crate::experiments::verify::{Measured, Request};
 
@@ -23,7 +23,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(100);
 struct Watched {
     outcome: Outcome,
     course: Course,
-    watch: Watch,
+    log: Log,
     /// One way, of the transfer's packets.
     delays: Delays,
     scenario: Scenario,
@@ -31,20 +31,19 @@ struct Watched {
 
 /// Runs the scenario of the request with its controller observed.
 fn watch(request: &Request<'_>) -> Result<Watched, String> {
-    let scenario = request.scenario(&[format!("{}=observed", request.key)])?;
-    let watch = Watch::default();
-    let registry = watch.registry(request.registry, request.policy)?;
-    let simulation = Simulation::new(&scenario, &registry, Options::default());
+    let scenario = request.scenario(&[request.chosen()])?;
+    let simulation = Simulation::new(&scenario, request.registry, Options::default());
     let mut simulation = simulation.map_err(|error| error.to_string())?;
-    let mut course = Course::default();
-    let outcome = simulation.run(&mut course);
+    let mut probes = Course::probes().map_err(|error| error.to_string())?.with_notes(&NOTES);
+    let outcome = simulation.run(&mut probes);
+    let (log, course) = (Log::of(&probes), Course::of(probes));
     let mut delays = Delays::default();
     for link in ["sat0", "sat1"] {
         if let Some(of_link) = simulation.delays(link, Direction::Up) {
             delays.merge(of_link);
         }
     }
-    Ok(Watched { outcome, course, watch, delays, scenario })
+    Ok(Watched { outcome, course, log, delays, scenario })
 }
 
 impl Watched {
@@ -71,13 +70,13 @@ pub(super) fn transfer(request: &Request<'_>) -> Result<Measured, String> {
     let watched = watch(request)?;
     let main = watched.main().ok_or("there is no flow main")?;
     let truth = Truth::new(&watched.scenario, PERIOD);
-    let (course, log) = (&watched.course, watched.watch.log());
+    let (course, log) = (&watched.course, &watched.log);
     let (sent, lost) = watched.packets();
     let [shared, shared_tcp] = course.goodput(&truth, true);
     let [disjoint, disjoint_tcp] = course.goodput(&truth, false);
     let mut hand_overs = course.hand_over_recoveries(&truth, OUTAGE);
     let mut reductions = course.reduction_recoveries(&truth, &log.reductions);
-    let mut rounds = start_rounds(&log, LATER);
+    let mut rounds = start_rounds(log, LATER);
     // BBR's window is twice what it takes for the bandwidth-delay product.
     let gain = if request.policy.starts_with("bbr") { 2.0 } else { 1.0 };
     Ok(watched
@@ -105,7 +104,7 @@ pub(super) fn transfer(request: &Request<'_>) -> Result<Measured, String> {
 
 /// How many round trips slow starts up to a threshold took that began after a while, and with history.
 fn start_rounds(log: &Log, after: Time) -> Vec<f64> {
-    let late = log.starts.iter().filter(|start| start.at >= after && start.window as f64 > 12.0 * SEGMENT);
+    let late = log.starts.iter().filter(|start| start.at >= after && start.window > 12.0 * SEGMENT);
     let rounds = late.filter_map(|start| {
         let (end, rtt) = start.end.filter(|(_, rtt)| *rtt > 0.0)?;
         Some(end.since(start.sent?).as_secs_f64() / rtt)
@@ -117,13 +116,13 @@ fn start_rounds(log: &Log, after: Time) -> Vec<f64> {
 pub(super) fn beginning(request: &Request<'_>) -> Result<Measured, String> {
     let watched = watch(request)?;
     let truth = Truth::new(&watched.scenario, PERIOD);
-    let log = watched.watch.log();
+    let log = &watched.log;
     let (first_at, first) = *log.beginning.first().ok_or("nothing was acknowledged")?;
     let product = truth.product(0, first_at).ok_or("there is no satellite")?;
-    let reached = log.beginning.iter().find(|(_, window)| *window as f64 >= product).map(|(at, _)| *at);
+    let reached = log.beginning.iter().find(|(_, window)| *window >= product).map(|(at, _)| *at);
     // Four doublings, and how many round trips they took. What never gets to the product has forty.
     let at_window = |segments: f64| {
-        log.beginning.iter().find(|(_, window)| *window as f64 >= segments * SEGMENT).map(|(at, _)| *at)
+        log.beginning.iter().find(|(_, window)| *window >= segments * SEGMENT).map(|(at, _)| *at)
     };
     let rounds = |from: Time, until: Time| until.since(from).as_secs_f64() / ROUND_TRIP.as_secs_f64();
     let growth =
@@ -138,8 +137,8 @@ pub(super) fn beginning(request: &Request<'_>) -> Result<Measured, String> {
     let expected = capacity * start.min_rtt;
     let datagram = 1472.0;
     Ok(measured
-        .with("first_window_packets", (start.window as f64 / datagram).min(first as f64 / datagram))
-        .with("threshold_error_packets", (start.threshold as f64 - expected).abs() / datagram)
+        .with("first_window_packets", (start.window / datagram).min(first / datagram))
+        .with("threshold_error_packets", (start.threshold - expected).abs() / datagram)
         .with("reached_threshold", f64::from(u8::from(start.end.is_some()))))
 }
 
@@ -152,7 +151,7 @@ fn propagation(scenario: &Scenario) -> Option<f64> {
 /// Item 5: an application that needs nine tenths of what one satellite carries, and 1 % of random loss; or as much as there is.
 pub(super) fn random_loss(request: &Request<'_>) -> Result<Measured, String> {
     let watched = watch(request)?;
-    let log = watched.watch.log();
+    let log = &watched.log;
     let main = watched.main().ok_or("there is no flow main")?;
     Ok(watched
         .measured()
@@ -163,7 +162,7 @@ pub(super) fn random_loss(request: &Request<'_>) -> Result<Measured, String> {
 /// Item 6: one satellite, whose queue overflows.
 pub(super) fn overflow(request: &Request<'_>) -> Result<Measured, String> {
     let watched = watch(request)?;
-    let (overflows, log) = (watched.course.overflows(), watched.watch.log());
+    let (overflows, log) = (watched.course.overflows(), &watched.log);
     let answered = |at: &&Time| {
         let until = **at + Duration::from_millis(600);
         log.reductions

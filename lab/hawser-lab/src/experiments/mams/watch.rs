@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hawser_policy::{PathId, Time};
+use hawser_policy::{Note, PathId, Time};
 use hawser_sim::run::{PacketRecord, PathSample, Recorder};
 use rustc_hash::FxHashMap;
 
@@ -48,6 +48,9 @@ pub(super) struct Watch {
     returned: (u64, u64),
     /// Links by path.
     pub(super) links: FxHashMap<PathId, String>,
+    /// Whether plans are wanted, and what was noted of them.
+    wants_plans: bool,
+    pub(super) plans: Vec<Note>,
 }
 
 impl Recorder for Watch {
@@ -61,6 +64,14 @@ impl Recorder for Watch {
 
     fn wants_deliveries(&self) -> bool {
         true
+    }
+
+    fn wants_notes(&self) -> Vec<&'static str> {
+        if self.wants_plans { vec!["mams.plan"] } else { Vec::new() }
+    }
+
+    fn note(&mut self, _flow: &str, note: Note) {
+        self.plans.push(note);
     }
 
     fn path(&mut self, sample: &PathSample<'_>) {
@@ -104,6 +115,11 @@ impl Recorder for Watch {
 }
 
 impl Watch {
+    /// Has seen nothing so far.
+    pub(super) fn new(wants_plans: bool) -> Watch {
+        Watch { wants_plans, ..Watch::default() }
+    }
+
     /// Goodput as the paper plots it: the mean over its values at each packet that is read in order.
     pub(super) fn mean_goodput(&self) -> f64 {
         mean(&self.goodput)

@@ -1,11 +1,10 @@
 //! One run, and what is measured of it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hawser_policy::{Registry, Time};
 use hawser_scenario::{Direction, Scenario};
-use hawser_sim::run::{FlowSample, Options, Outcome, Recorder, Simulation};
+use hawser_sim::run::{Options, Outcome, Probes, Simulation};
 
 use super::grid::{Against, Cell};
 use super::{Plan, Settings};
@@ -64,51 +63,25 @@ impl CellOutput for Numbers {
     }
 }
 
-/// Bytes received, by flow.
-#[derive(Debug, Default)]
-struct Samples(BTreeMap<String, Vec<(Time, u64)>>);
+/// What is sampled: bytes received, by flow.
+const PROBES: [&str; 1] = ["flow.*.bytes"];
 
-impl Recorder for Samples {
-    fn sample_interval(&self) -> Option<Duration> {
-        Some(SAMPLES)
-    }
-
-    fn flow(&mut self, sample: &FlowSample<'_>) {
-        if let Some(known) = self.0.get_mut(sample.flow) {
-            known.push((sample.at, sample.bytes));
-        } else {
-            self.0.insert(sample.flow.to_owned(), vec![(sample.at, sample.bytes)]);
-        }
-    }
+/// Jain's index and the share of the first of two flows from one moment to another; none if neither received anything.
+fn fairness(probes: &Probes, from: Time, to: Time) -> Option<(f64, f64)> {
+    let received = |flow: &str| probes.series(&format!("flow.{flow}.bytes")).rise(from, to);
+    let (own, other) = (received(OWN), received(OTHER));
+    let sum = own + other;
+    (sum > 0.0).then(|| (sum * sum / (2.0 * (own * own + other * other)), own / sum))
 }
 
-impl Samples {
-    /// Bytes that a flow received from one moment to another.
-    fn received(&self, flow: &str, from: Time, to: Time) -> f64 {
-        let until = |moment| {
-            let samples = self.0.get(flow).map_or(&[][..], Vec::as_slice);
-            let at = samples.partition_point(|(at, _)| *at <= moment);
-            at.checked_sub(1).and_then(|last| samples.get(last)).map_or(0, |(_, bytes)| *bytes)
-        };
-        until(to).saturating_sub(until(from)) as f64
-    }
-
-    /// Jain's index and the share of the first of two flows; none if neither received anything.
-    fn fairness(&self, from: Time, to: Time) -> Option<(f64, f64)> {
-        let (own, other) = (self.received(OWN, from, to), self.received(OTHER, from, to));
-        let sum = own + other;
-        (sum > 0.0).then(|| (sum * sum / (2.0 * (own * own + other * other)), own / sum))
-    }
-
-    /// See [`Numbers::converged_seconds`].
-    fn converged(&self, from: Time, end: Time) -> Option<f64> {
-        let windows = (0..).map(|step| from + SAMPLES.saturating_mul(step));
-        let fits = |start: &Time| *start + CONVERGED_OVER <= end;
-        let is_even = |start: &Time| {
-            self.fairness(*start, *start + CONVERGED_OVER).is_some_and(|(jain, _)| jain >= CONVERGED)
-        };
-        windows.take_while(fits).find(is_even).map(|start| start.since(from).as_secs_f64())
-    }
+/// See [`Numbers::converged_seconds`].
+fn converged(probes: &Probes, from: Time, end: Time) -> Option<f64> {
+    let windows = (0..).map(|step| from + SAMPLES.saturating_mul(step));
+    let fits = |start: &Time| *start + CONVERGED_OVER <= end;
+    let is_even = |start: &Time| {
+        fairness(probes, *start, *start + CONVERGED_OVER).is_some_and(|(jain, _)| jain >= CONVERGED)
+    };
+    windows.take_while(fits).find(is_even).map(|start| start.since(from).as_secs_f64())
 }
 
 /// The fields of a scenario that make a cell of it, but for the buffer, whose size depends on the rate.
@@ -154,12 +127,12 @@ pub(super) fn run(
         scenario.flows.retain(|flow| flow.name == OWN);
     }
     let simulation = Simulation::new(&scenario, registry, Options::default());
-    let mut samples = Samples::default();
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut samples);
-    Ok(numbers(cell, plan, &outcome, &samples))
+    let mut probes = Probes::every(SAMPLES, &PROBES).map_err(|error| error.to_string())?;
+    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    Ok(numbers(cell, plan, &outcome, &probes))
 }
 
-fn numbers(cell: &Cell, plan: &Plan, outcome: &Outcome, samples: &Samples) -> Numbers {
+fn numbers(cell: &Cell, plan: &Plan, outcome: &Outcome, probes: &Probes) -> Numbers {
     let link =
         |name: &str| outcome.links.iter().find(|link| link.link == name && link.direction == Direction::Down);
     let bottleneck = link(BOTTLENECK);
@@ -179,10 +152,10 @@ fn numbers(cell: &Cell, plan: &Plan, outcome: &Outcome, samples: &Samples) -> Nu
     if cell.against != Against::Nothing {
         let end = Time::ZERO + Duration::from_secs_f64(outcome.simulated_seconds);
         let half = Time::ZERO + Duration::from_secs_f64(outcome.simulated_seconds / 2.0);
-        let fairness = samples.fairness(half, end);
+        let fairness = fairness(probes, half, end);
         (numbers.jain, numbers.share) = (fairness.map(|it| it.0), fairness.map(|it| it.1));
         if cell.against == Against::Itself {
-            numbers.converged_seconds = samples.converged(Time::ZERO + plan.second_flow(), end);
+            numbers.converged_seconds = converged(probes, Time::ZERO + plan.second_flow(), end);
         }
     }
     numbers

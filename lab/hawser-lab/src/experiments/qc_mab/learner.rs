@@ -4,11 +4,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hawser_policy::Time;
-use hawser_sched::{
-    QcMabKey, QcMabLearner, QcMabObservation, QcMabParameters, QcMabPoint, QcMabRecord, QcMabSample,
-};
+use hawser_sched::{QcMabKey, QcMabLearner, QcMabObservation, QcMabParameters, QcMabPoint, QcMabSample};
 
-use super::programs::watched;
+use super::programs::{DECISION, watched};
 use crate::data::statistics::quantile_of;
 use crate::data::sweep::digest;
 use crate::experiments::verify::{Measured, Request};
@@ -16,15 +14,15 @@ use crate::experiments::verify::{Measured, Request};
 /// Digits of a digest that stand in for a trace hash.
 const DIGITS: usize = 16;
 
-/// Item 13: the log of all decisions, twice with the same seed, and once with another.
+/// Item 13: what is noted of all decisions, twice with the same seed, and once with another.
 pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
     let log = |seed: u64| {
         let request = Request { seed, ..*request };
-        let (log, _) = watched(&request)?;
-        let is_decision = |record: &&QcMabRecord| matches!(record, QcMabRecord::Decision { .. });
-        let is_move = |record: &&QcMabRecord| matches!(record, QcMabRecord::Decision { moves: true, .. });
-        let [decisions, moves] = [log.iter().filter(is_decision).count(), log.iter().filter(is_move).count()];
-        Ok::<_, String>((decisions, format!("{log:?}"), moves as f64 / decisions.max(1) as f64))
+        let (notes, _) = watched(&request)?;
+        let decisions = notes.iter().filter(|note| note.name == DECISION);
+        let moves = decisions.clone().filter(|note| note.number("moves") == Some(1.0)).count();
+        let decisions = decisions.count();
+        Ok::<_, String>((decisions, format!("{notes:?}"), moves as f64 / decisions.max(1) as f64))
     };
     let (decisions, first, moves) = log(request.seed)?;
     let (_, again, _) = log(request.seed)?;

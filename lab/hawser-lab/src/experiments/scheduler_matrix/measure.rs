@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::{PolicySpec, Registry};
 use hawser_scenario::{Flow, FlowKind, Scenario};
-use hawser_sim::run::{FlowSample, Options, Outcome, Recorder, Simulation};
+use hawser_sim::run::{Options, Outcome, Probes, Simulation};
 
 use super::grid::Cell;
 use crate::data::sweep::CellOutput;
@@ -53,31 +53,14 @@ impl CellOutput for Numbers {
     }
 }
 
-/// The most that waited, of one flow.
-struct Waiting<'a> {
-    flow: &'a str,
-    most: u64,
-}
-
-impl Recorder for Waiting<'_> {
-    fn sample_interval(&self) -> Option<Duration> {
-        Some(SAMPLES)
-    }
-
-    fn flow(&mut self, sample: &FlowSample<'_>) {
-        if sample.flow == self.flow {
-            self.most = self.most.max(sample.waiting);
-        }
-    }
-}
-
 /// Runs a cell over the links of a scenario, with whatever else these carry.
 pub(super) fn run(cell: &Cell, scenario: Scenario, registry: &Registry) -> Result<Numbers, String> {
     let (mut simulation, name) = simulation(cell, scenario, registry)?;
-    let mut waiting = Waiting { flow: &name, most: 0 };
-    let outcome = simulation.run(&mut waiting);
-    let most = waiting.most;
-    Ok(Numbers { reordered_bytes: most, ..numbers(&outcome, &name) })
+    let waiting = format!("flow.{name}.waiting");
+    let mut probes = Probes::every(SAMPLES, &[&waiting]).map_err(|error| error.to_string())?;
+    let outcome = simulation.run(&mut probes);
+    let most = probes.series(&waiting).values().fold(0.0, f64::max);
+    Ok(Numbers { reordered_bytes: most as u64, ..numbers(&outcome, &name) })
 }
 
 /// The run of a cell before its first packet, and the name of the flow that is measured.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_learn::Random;
 use hawser_policy::Time;
-use hawser_sim::run::{FlowSample, Options, Recorder, Simulation};
+use hawser_sim::run::{Options, Probes, Series, Simulation};
 
 use crate::experiments::verify::{Measured, Request};
 
@@ -39,27 +39,11 @@ fn outages(random: &mut Random) -> Vec<(Time, Time)> {
     (0..NUMBER).map(&mut draw).collect()
 }
 
-/// When data of a flow arrived in order first after each of some moments.
-struct Arrivals {
-    /// The moments, and the first byte after each.
-    since: Vec<(Time, Option<Time>)>,
-    bytes: u64,
-}
-
-impl Recorder for Arrivals {
-    fn sample_interval(&self) -> Option<Duration> {
-        Some(STEP)
-    }
-
-    fn flow(&mut self, sample: &FlowSample<'_>) {
-        if sample.bytes == self.bytes {
-            return;
-        }
-        self.bytes = sample.bytes;
-        // What was seen now arrived since the look before.
-        let passed = self.since.iter_mut().filter(|(moment, first)| *moment < sample.at && first.is_none());
-        passed.for_each(|(_, first)| *first = Some(sample.at));
-    }
+/// When data arrived in order first after a moment, as far as samples of what had arrived show it.
+fn first_after(moment: Time, bytes: &Series) -> Option<Time> {
+    // What is seen at a sample arrived since the one before.
+    let mut pairs = bytes.points().windows(2);
+    pairs.find(|pair| pair[1].0 > moment && pair[1].1 != pair[0].1).map(|pair| pair[1].0)
 }
 
 /// Runs a scenario with one link `a0` that goes eight times, for 50 ms to 30 s.
@@ -76,13 +60,14 @@ pub(super) fn returns(request: &Request<'_>) -> Result<Measured, String> {
         format!("duration=\"{end} us\""),
     ];
     let scenario = request.scenario(&own)?;
-    let mut seen = Arrivals { since: outages.iter().map(|(_, to)| (*to, None)).collect(), bytes: 0 };
+    let mut probes = Probes::every(STEP, &["flow.*.bytes"]).map_err(|error| error.to_string())?;
     let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut seen);
+    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    let (_, bytes) = probes.each("flow.", ".bytes").next().ok_or("there is no flow")?;
     // What has not come by the end took that long at least.
     let end = Time::from_micros(end);
-    let took: Vec<Duration> =
-        seen.since.iter().map(|(moment, first)| first.unwrap_or(end).since(*moment)).collect();
+    let took = |(_, back): &(Time, Time)| first_after(*back, bytes).unwrap_or(end).since(*back);
+    let took: Vec<Duration> = outages.iter().map(took).collect();
     let bound = ROUND_TRIP * 3 / 2 + Duration::from_millis(200);
     let late = took.iter().filter(|took| **took > bound + STEP).count();
     let slowest = took.iter().max().copied().unwrap_or_default();

@@ -4,19 +4,20 @@
 //! environment one of each controller (stage 1), one in which chance chooses, and one of each model that was asked for (stage 2). A
 //! table is there when it is whole: the same command again makes those that are missing.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hawser_cc::sscc::{self, Candidate, Experience, FEATURES, Models, Observer, SsccParts};
-use hawser_policy::{Registry, Side};
-use hawser_sim::run::{NoRecorder, Options, Simulation};
+use hawser_cc::sscc::{self, Candidate, DataUnit, FEATURES, Models, SsccParts};
+use hawser_policy::{PathId, Registry};
+use hawser_sim::run::{Options, Probes, Simulation};
 use serde::{Deserialize, Serialize};
 
 use super::environments::{Environments, JUDGE_SEED};
-use super::unit_table;
+use super::unit_table::{self, Experience};
 use crate::data::table::TableError;
 
 /// Version of the folder's format.
@@ -210,18 +211,14 @@ impl Collection {
         let failed = |error: String| CollectError::Run(format!("environment {number}: {error}"));
         let scenario = hawser_scenario::load(&place.scenarios.join(environment.file), &set);
         let scenario = scenario.map_err(|error| failed(error.to_string()))?;
-        let notes = Arc::new(Notes::default());
         let mut registry = place.registry.clone();
-        let parts = SsccParts {
-            models: place.models.map(|given| given.models.clone()),
-            observer: Some(notes.clone()),
-            ..SsccParts::default()
-        };
+        let parts =
+            SsccParts { models: place.models.map(|given| given.models.clone()), ..SsccParts::default() };
         sscc::register(&mut registry, parts).map_err(|error| failed(error.to_string()))?;
         let simulation = Simulation::new(&scenario, &registry, Options::default());
-        simulation.map_err(|error| failed(error.to_string()))?.run(&mut NoRecorder);
-        let mut experiences = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(std::mem::take(&mut *experiences))
+        let mut probes = Probes::default().with_notes(&[DataUnit::NOTE, REWARD]);
+        simulation.map_err(|error| failed(error.to_string()))?.run(&mut probes);
+        Ok(experiences(&probes))
     }
 }
 
@@ -229,16 +226,23 @@ fn file(folder: &Path, (environment, chooser): (u64, Chooser<'_>)) -> PathBuf {
     folder.join(format!("{environment:05}-{chooser}.parquet"))
 }
 
-/// What the sending end learned.
-#[derive(Default)]
-struct Notes(Mutex<Vec<Experience>>);
+/// The note of what came of a choice: it follows the unit that shows it, and was made at the unit of the path before that.
+const REWARD: &str = "sscc.reward";
 
-impl Observer for Notes {
-    fn on_experience(&self, side: Side, experience: &Experience) {
-        if side == Side::Server {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(*experience);
+/// What the sending end learned.
+fn experiences(probes: &Probes) -> Vec<Experience> {
+    let mut units: BTreeMap<(&str, PathId), [Option<DataUnit>; 2]> = BTreeMap::new();
+    let mut experiences = Vec::new();
+    for (flow, note) in probes.notes().filter(|(_, note)| note.side.is_server()) {
+        let Some(path) = note.path else { continue };
+        let [before, last] = units.entry((flow, path)).or_default();
+        if let Some(unit) = DataUnit::of_note(note) {
+            (*before, *last) = (*last, Some(unit));
+        } else if let (Some(unit), Some(outcome), Some(reward)) = (*before, *last, note.number("reward")) {
+            experiences.push(Experience { unit, outcome, reward });
         }
     }
+    experiences
 }
 
 #[cfg(test)]
@@ -283,7 +287,7 @@ mod tests {
         let units = collection.run(&place, (0, Chooser::Chance)).unwrap();
         let met = Candidate::ALL
             .into_iter()
-            .filter(|candidate| units.iter().any(|unit| unit.chosen.to_string() == candidate.name()));
+            .filter(|candidate| units.iter().any(|it| it.outcome.running.name() == candidate.name()));
         assert!(met.count() >= 3, "{units:?}");
         assert!(matches!(Collection::new(1, 20, JUDGE_SEED, &scenarios()), Err(CollectError::Seed)));
     }

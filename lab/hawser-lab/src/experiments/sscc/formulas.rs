@@ -97,7 +97,7 @@ pub(super) fn prefixes(request: &Request<'_>) -> Result<Measured, String> {
         (errors.fold(0.0, f64::max), always_vegas()?)
     };
     let mut registry: Registry = (**request.registry).clone();
-    let parts = SsccParts { models: Some(Arc::new(first)), memory: Some(memory), observer: None };
+    let parts = SsccParts { models: Some(Arc::new(first)), memory: Some(memory) };
     hawser_cc::sscc::register(&mut registry, parts).map_err(|error| error.to_string())?;
     let spec = "sscc,selection=model".parse().map_err(|_| "no name")?;
     let set = registry.set(&Composition::of(spec)).map_err(|error| error.to_string())?;

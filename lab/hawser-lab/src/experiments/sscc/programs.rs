@@ -5,7 +5,7 @@ use hawser_cc::sscc::{Candidate, Choice};
 use hawser_policy::PathId;
 
 use super::environments::Environments;
-use super::watched::{Watched, policies, run, run_in};
+use super::watched::{Watched, policies, run, run_in, run_with_cuts};
 use crate::data::statistics::mean;
 use crate::experiments::verify::{Measured, Request};
 
@@ -108,12 +108,13 @@ pub(super) fn switching(request: &Request<'_>) -> Result<Measured, String> {
 
 /// Item 12: BBR and CUBIC take turns twice a second where one path loses 5 %, so that changes fall into recovery.
 pub(super) fn second_cuts(request: &Request<'_>) -> Result<Measured, String> {
-    let watched = run(request)?;
+    let watched = run_with_cuts(request)?;
+    let cuts = watched.cuts();
     Ok(watched
         .measured()
         .with("changes", watched.decisions.changes.len() as f64)
-        .with("cuts", watched.cuts as f64)
-        .with("second_cuts", watched.second_cuts as f64))
+        .with("cuts", cuts.cuts as f64)
+        .with("second_cuts", cuts.second as f64))
 }
 
 /// Item 8: an environment that nothing was trained in; the seed is its number. Rewards are on the scale of the links, so that those

@@ -1,14 +1,13 @@
 //! Runs that are watched: groups and controllers of the sending end, what arrived when, and what was in flight.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hawser_cc::sscc::{self, Candidate, Choice, DataUnit, Observer, RewardForm, SsccParts};
-use hawser_policy::{GroupId, PathId, Registry, Side, Time};
+use hawser_cc::sscc::{self, Candidate, Choice, DataUnit, RewardForm};
+use hawser_policy::{GroupId, Note, PathId, Time};
 use hawser_scenario::Scenario;
-use hawser_sim::run::{FlowSample, Options, Outcome, PathSample, Recorder, Simulation};
+use hawser_sim::run::{Options, Outcome, Probes, Series, Simulation};
 
-use super::cuts;
+use super::cuts::{self, Cuts};
 use crate::data::statistics::{mean, quantile};
 use crate::experiments::verify::{Measured, Request};
 
@@ -28,98 +27,50 @@ pub(super) struct Decisions {
     pub(super) units: Vec<DataUnit>,
 }
 
-#[derive(Default)]
-struct Watch(Mutex<Decisions>);
-
-impl Watch {
-    fn note(&self, side: Side, note: impl FnOnce(&mut Decisions)) {
-        // All flows are downloads: the client sends acknowledgements only.
-        if side == Side::Server {
-            note(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+impl Decisions {
+    /// All flows are downloads: the client sends acknowledgements only.
+    fn of(probes: &Probes) -> Decisions {
+        let mut decisions = Decisions::default();
+        for (_, note) in probes.notes().filter(|(_, note)| note.side.is_server()) {
+            decisions.add(note);
         }
-    }
-}
-
-impl Observer for Watch {
-    fn on_group(&self, side: Side, now: Time, path: PathId, group: GroupId) {
-        self.note(side, |decisions| decisions.groups.push((now, path, group)));
+        decisions
     }
 
-    fn on_controller(&self, side: Side, now: Time, path: PathId, from: Option<Choice>, to: Choice) {
-        match from {
-            None => self.note(side, |decisions| decisions.first.push((path, to))),
-            Some(from) if from != to => {
-                self.note(side, |decisions| decisions.changes.push((now, path, to)));
-            }
-            Some(_) => {}
+    fn add(&mut self, note: &Note) -> Option<()> {
+        let path = note.path?;
+        let controller = |name| note.word(name).and_then(Choice::named);
+        match note.name {
+            "sscc.group" => self.groups.push((note.at, path, GroupId(note.number("group")? as u32))),
+            "sscc.controller" => match (controller("from"), controller("controller")?) {
+                (None, to) => self.first.push((path, to)),
+                (Some(from), to) if from != to => self.changes.push((note.at, path, to)),
+                _ => {}
+            },
+            DataUnit::NOTE => self.units.push(DataUnit::of_note(note)?),
+            _ => {}
         }
-    }
-
-    fn on_unit(&self, side: Side, unit: &DataUnit) {
-        self.note(side, |decisions| decisions.units.push(*unit));
+        Some(())
     }
 }
 
-/// Samples of a run.
-#[derive(Debug, Default)]
-pub(super) struct Course {
-    /// Of each flow the bytes that had arrived.
-    delivered: Vec<(String, Vec<(f64, u64)>)>,
-    /// Samples of the paths of `main`.
-    paths: Vec<(PathId, Vec<PathPoint>)>,
-}
+/// The notes that decisions are made of.
+const DECISIONS: [&str; 3] = ["sscc.group", "sscc.controller", DataUnit::NOTE];
 
-/// A path at one moment.
-#[derive(Debug, Clone, Copy)]
-struct PathPoint {
-    at: f64,
-    in_flight: u64,
-    acked: u64,
-    /// Of the last sample, and the least so far, seconds.
-    rtt: f64,
-    least_rtt: f64,
-}
-
-impl Recorder for Course {
-    fn sample_interval(&self) -> Option<Duration> {
-        Some(INTERVAL)
-    }
-
-    fn flow(&mut self, sample: &FlowSample<'_>) {
-        let at = self.delivered.iter().position(|(flow, _)| flow == sample.flow).unwrap_or_else(|| {
-            self.delivered.push((sample.flow.to_owned(), Vec::new()));
-            self.delivered.len() - 1
-        });
-        self.delivered[at].1.push((sample.at.as_secs_f64(), sample.bytes));
-    }
-
-    fn path(&mut self, sample: &PathSample<'_>) {
-        if sample.flow != "main" {
-            return;
-        }
-        let at = self.paths.iter().position(|(path, _)| *path == sample.path).unwrap_or_else(|| {
-            self.paths.push((sample.path, Vec::new()));
-            self.paths.len() - 1
-        });
-        self.paths[at].1.push(PathPoint {
-            at: sample.at.as_secs_f64(),
-            in_flight: sample.stats.bytes_in_flight,
-            acked: sample.stats.bytes_acked,
-            rtt: sample.stats.latest_rtt.as_secs_f64(),
-            least_rtt: sample.stats.min_rtt.as_secs_f64(),
-        });
-    }
-}
+/// What is sampled: of each flow the bytes that had arrived, and the paths of `main`.
+const PROBES: [&str; 5] = [
+    "flow.*.bytes",
+    "path.main.*.in_flight_bytes",
+    "path.main.*.acked_bytes",
+    "path.main.*.latest_rtt_s",
+    "path.main.*.min_rtt_s",
+];
 
 /// A run that was watched.
 pub(super) struct Watched {
     pub(super) outcome: Outcome,
     pub(super) decisions: Decisions,
-    /// Cuts of windows.
-    pub(super) cuts: u64,
-    /// Those that came twice.
-    pub(super) second_cuts: u64,
-    course: Course,
+    probes: Probes,
 }
 
 /// Runs the scenario of the request. A controller in its place runs on every path of the set, which detects and asks for receive
@@ -140,24 +91,31 @@ pub(super) fn policies(request: &Request<'_>) -> Vec<String> {
 
 /// Runs a scenario that has its policies.
 pub(super) fn run_in(request: &Request<'_>, scenario: &Scenario) -> Result<Watched, String> {
-    let watch = Arc::new(Watch::default());
-    let mut registry: Registry = (**request.registry).clone();
-    let cuts = cuts::watch(&mut registry).map_err(|error| error.to_string())?;
-    let parts = SsccParts { observer: Some(watch.clone()), ..SsccParts::of(&registry) };
-    sscc::register(&mut registry, parts).map_err(|error| error.to_string())?;
-    let simulation = Simulation::new(scenario, &registry, Options::default());
-    let mut simulation = simulation.map_err(|error| error.to_string())?;
-    let mut course = Course::default();
-    let outcome = simulation.run(&mut course);
-    let decisions = watch.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let cuts = cuts.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(Watched { outcome, decisions, cuts: cuts.cuts, second_cuts: cuts.second, course })
+    run_noting(request, scenario, &[])
+}
+
+/// Runs the scenario of the request and follows the cuts of windows.
+pub(super) fn run_with_cuts(request: &Request<'_>) -> Result<Watched, String> {
+    run_noting(request, &request.scenario(&policies(request))?, &cuts::NOTES)
+}
+
+fn run_noting(request: &Request<'_>, scenario: &Scenario, notes: &[&'static str]) -> Result<Watched, String> {
+    let simulation = Simulation::new(scenario, request.registry, Options::default());
+    let probes = Probes::every(INTERVAL, &PROBES).map_err(|error| error.to_string())?;
+    let mut probes = probes.with_notes(&DECISIONS).with_notes(notes);
+    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    Ok(Watched { outcome, decisions: Decisions::of(&probes), probes })
 }
 
 impl Watched {
     pub(super) fn measured(&self) -> Measured {
         let measured = Measured::new(self.outcome.trace_hash.clone());
         Measured { packets: self.outcome.packets, events: self.outcome.events, ..measured }
+    }
+
+    /// Cuts of windows, if they were followed.
+    pub(super) fn cuts(&self) -> Cuts<'_> {
+        Cuts::of(&self.probes)
     }
 
     /// The ids of the paths of `main`.
@@ -168,12 +126,7 @@ impl Watched {
 
     /// Mbit/s of a flow in a stretch of time, seconds.
     pub(super) fn rate(&self, flow: &str, from: f64, until: f64) -> f64 {
-        let of = self.course.delivered.iter().find(|(name, _)| name == flow);
-        let samples = of.map_or(&[][..], |(_, samples)| samples);
-        let at = |time: f64| {
-            samples.iter().take_while(|(at, _)| *at <= time).last().map_or(0, |(_, bytes)| *bytes)
-        };
-        at(until).saturating_sub(at(from)) as f64 * 8.0 / (until - from) / 1e6
+        mbps(self.probes.series(&format!("flow.{flow}.bytes")), from, until)
     }
 
     /// Stretches in which a path was in a group, seconds.
@@ -221,18 +174,14 @@ impl Watched {
 
     /// By how much the volume in flight rose within a time after each change of controller, as shares of that before.
     pub(super) fn rises(&self, within: f64) -> Vec<f64> {
-        let points = self.points(PathId::ZERO);
-        let rise = |at: f64| {
-            let before = points.iter().take_while(|point| point.at <= at).last()?.in_flight;
-            let after = points.iter().filter(|point| point.at > at && point.at <= at + within);
-            Some(after.map(|point| point.in_flight).max()? as f64 / before.max(1) as f64 - 1.0)
+        let in_flight = self.probes.series("path.main.0.in_flight_bytes");
+        let rise = |at: Time| {
+            let until = at.as_secs_f64() + within;
+            let after = in_flight.points().iter().filter(|it| it.0 > at && it.0.as_secs_f64() <= until);
+            let most = after.map(|(_, bytes)| *bytes).reduce(f64::max)?;
+            Some(most / in_flight.at(at)?.max(1.0) - 1.0)
         };
-        self.decisions.changes.iter().filter_map(|(at, ..)| rise(at.as_secs_f64())).collect()
-    }
-
-    fn points(&self, path: PathId) -> &[PathPoint] {
-        let of = self.course.paths.iter().find(|(id, _)| *id == path);
-        of.map_or(&[][..], |(_, points)| points)
+        self.decisions.changes.iter().filter_map(|(at, ..)| rise(*at)).collect()
     }
 
     /// The path of `main` over this link.
@@ -243,21 +192,19 @@ impl Watched {
 
     /// Mbit/s that were acknowledged on a path in a stretch of time, seconds.
     pub(super) fn path_rate(&self, path: PathId, from: f64, until: f64) -> f64 {
-        let points = self.points(path);
-        let at = |time: f64| {
-            points.iter().take_while(|point| point.at <= time).last().map_or(0, |point| point.acked)
-        };
-        at(until).saturating_sub(at(from)) as f64 * 8.0 / (until - from) / 1e6
+        mbps(self.probes.series(&format!("path.main.{path}.acked_bytes")), from, until)
     }
 
     /// Queueing delay while something was in flight, all paths of `main` together, ms: round-trip times less the least one of the
     /// path in the whole run. Mean and 95th percentile.
     pub(super) fn queueing_delay(&self) -> (f64, f64) {
         let mut delays = Vec::new();
-        for (_, points) in &self.course.paths {
-            let least = points.iter().map(|point| point.least_rtt).fold(f64::INFINITY, f64::min);
-            let busy = points.iter().filter(|point| point.in_flight > 0);
-            delays.extend(busy.map(|point| 1e3 * (point.rtt - least).max(0.0)));
+        for (path, in_flight) in self.probes.each("path.main.", ".in_flight_bytes") {
+            let of_path = |field: &str| self.probes.series(&format!("path.main.{path}.{field}"));
+            let least = of_path("min_rtt_s").values().fold(f64::INFINITY, f64::min);
+            let rtts = in_flight.values().zip(of_path("latest_rtt_s").values());
+            let busy = rtts.filter(|(in_flight, _)| *in_flight > 0.0);
+            delays.extend(busy.map(|(_, rtt)| 1e3 * (rtt - least).max(0.0)));
         }
         delays.sort_unstable_by(f64::total_cmp);
         (mean(&delays), quantile(&delays, 0.95))
@@ -294,4 +241,10 @@ impl Watched {
         }
         total / (until - from)
     }
+}
+
+/// Mbit/s by which a counter of bytes rises in a stretch of time, seconds.
+fn mbps(bytes: &Series, from: f64, until: f64) -> f64 {
+    let [begin, end] = [from, until].map(|seconds| Time::ZERO + Duration::from_secs_f64(seconds));
+    bytes.rise(begin, end) * 8.0 / (until - from) / 1e6
 }

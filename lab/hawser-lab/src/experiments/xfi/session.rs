@@ -1,14 +1,13 @@
 //! A session of the tool over one association of the generator, on the real transport: the simulator runs its connections over the
 //! link of that association, from the address to its end.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hawser_link::{Direction, QueueLimit};
 use hawser_policy::PolicySpec;
 use hawser_radio::{Association, Profile, Sample};
 use hawser_scenario::{FlowKind, Scenario};
-use hawser_sim::run::{FlowSample, NoRecorder, Options, PathSample, Recorder, Simulation};
+use hawser_sim::run::{Options, Probes, Simulation};
 
 use crate::data::measure::{Configuration, variation};
 use crate::experiments::verify::Request;
@@ -73,12 +72,13 @@ pub(super) fn run(
     let scenario = scenario(base, &between(profile, from, until), life, configuration, from ^ request.seed)?;
     let simulation = Simulation::new(&scenario, request.registry, Options::default());
     let mut simulation = simulation.map_err(|error| error.to_string())?;
-    let mut samples = Samples::default();
-    let outcome = if is_sampled { simulation.run(&mut samples) } else { simulation.run(&mut NoRecorder) };
+    let probes = if is_sampled { Probes::every(SAMPLE, &PROBES) } else { Ok(Probes::default()) };
+    let mut probes = probes.map_err(|error| error.to_string())?;
+    let outcome = simulation.run(&mut probes);
     let flows = outcome.paths.iter().map(|path| {
         let lost = path.packets_lost.saturating_sub(path.packets_spuriously_lost);
         let loss = (path.packets_sent > 0).then(|| lost as f64 / path.packets_sent as f64);
-        Quality { loss, ..samples.quality(&path.flow) }
+        Quality { loss, ..quality(&probes, &path.flow) }
     });
     Ok(Session {
         bytes: outcome.flows.iter().map(|flow| flow.bytes).sum(),
@@ -124,42 +124,18 @@ fn nanos(seconds: f64) -> u64 {
 }
 
 /// What the tool samples of each flow.
-#[derive(Debug, Default)]
-struct Samples(BTreeMap<String, FlowSamples>);
+const PROBES: [&str; 3] = ["flow.*.bytes", "path.*.*.latest_rtt_s", "path.*.*.acked_packets"];
 
-#[derive(Debug, Default)]
-struct FlowSamples {
-    received: Vec<u64>,
-    /// Seconds.
-    rtts: Vec<f64>,
-}
-
-impl Recorder for Samples {
-    fn sample_interval(&self) -> Option<Duration> {
-        Some(SAMPLE)
-    }
-
-    fn flow(&mut self, sample: &FlowSample<'_>) {
-        self.of(sample.flow).received.push(sample.bytes);
-    }
-
-    fn path(&mut self, sample: &PathSample<'_>) {
+/// How even a flow was.
+fn quality(probes: &Probes, flow: &str) -> Quality {
+    let received = probes.series(&format!("flow.{flow}.bytes"));
+    let seconds: Vec<f64> = received.values().step_by(SAMPLES_OF_A_SECOND).collect();
+    let rates: Vec<f64> = seconds.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let of_flow = format!("path.{flow}.");
+    let rtts = probes.each(&of_flow, ".latest_rtt_s").flat_map(|(path, rtts)| {
+        let acked = probes.series(&format!("{of_flow}{path}.acked_packets"));
         // Before the first acknowledgement the round-trip time is what is assumed of it.
-        if sample.stats.packets_acked > 0 {
-            self.of(sample.flow).rtts.push(sample.stats.latest_rtt.as_secs_f64());
-        }
-    }
-}
-
-impl Samples {
-    fn of(&mut self, flow: &str) -> &mut FlowSamples {
-        self.0.entry(flow.to_owned()).or_default()
-    }
-
-    fn quality(&self, flow: &str) -> Quality {
-        let Some(samples) = self.0.get(flow) else { return Quality::default() };
-        let seconds: Vec<u64> = samples.received.iter().step_by(SAMPLES_OF_A_SECOND).copied().collect();
-        let rates: Vec<f64> = seconds.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-        Quality { rtt: variation(&samples.rtts), loss: None, throughput: variation(&rates) }
-    }
+        rtts.values().zip(acked.values()).filter(|(_, acked)| *acked > 0.0).map(|(rtt, _)| rtt)
+    });
+    Quality { rtt: variation(&rtts.collect::<Vec<f64>>()), loss: None, throughput: variation(&rates) }
 }

@@ -10,7 +10,7 @@ mod probe;
 mod rules;
 mod signals;
 
-use hawser_policy::{Loss, LossCause, Siblings, Time};
+use hawser_policy::{Figures, Loss, LossCause, Siblings, Time};
 
 pub(crate) use ecn::Ecn;
 pub(crate) use rules::{EcnResponse, Rules, Version};
@@ -19,7 +19,7 @@ use super::common::{Common, Sample};
 use super::filter::TwoSlotMax;
 use super::phase::Phase;
 use super::plus::Plus;
-use super::{Gains, Model, ModelState, is_mark};
+use super::{Gains, Model, is_mark};
 use probe::Probe;
 use signals::Signals;
 
@@ -301,11 +301,14 @@ impl Model for Bounded {
         *self = Bounded::new(self.rules, self.plus.as_ref().map(Plus::restarted));
     }
 
-    fn fill_state(&self, common: &Common, state: &mut ModelState) {
-        state.bandwidth = self.bandwidth.max();
-        state.bandwidth_lo = self.bounds.bandwidth_lo;
-        (state.inflight_lo, state.inflight_hi) = (self.bounds.inflight_lo, self.bounds.inflight_hi);
-        state.plus = self.plus.as_ref().map(|plus| plus.state(common));
+    fn fill_figures(&self, common: &Common, figures: &mut Figures) {
+        figures.number("max_bandwidth_bps", self.bandwidth.max() * 8.0);
+        figures.number("bandwidth_lo_bps", self.bounds.bandwidth_lo * 8.0);
+        figures.number("inflight_lo_bytes", self.bounds.inflight_lo);
+        figures.number("inflight_hi_bytes", self.bounds.inflight_hi);
+        if let Some(plus) = &self.plus {
+            plus.fill_figures(common, figures);
+        }
     }
 
     fn seed(&mut self, bandwidth: f64) {

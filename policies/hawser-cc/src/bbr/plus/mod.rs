@@ -9,13 +9,12 @@ mod delay;
 mod losses;
 mod parameters;
 
-use hawser_policy::{Loss, Time};
+use hawser_policy::{Figures, Loss, Time};
 
 pub(crate) use delay::{DelayStat, DeviationRule};
 use parameters::Reference;
 pub(crate) use parameters::{PlusParameters, describe};
 
-use super::PlusState;
 use super::common::{Common, Sample};
 use super::phase::Phase;
 use delay::Delay;
@@ -119,14 +118,13 @@ impl Plus {
         Plus::new(self.parameters)
     }
 
-    /// What an observer is told.
-    pub(crate) fn state(&self, common: &Common) -> PlusState {
-        PlusState {
-            own_mode: self.is_own_mode(),
-            tries: self.tries,
-            probes: self.probes,
-            compensation: self.compensation(common),
-        }
+    /// Whose cycle runs, trials so far and those that led to a probe, and the jitter that the window covers on top of RTprop
+    /// (Algorithm 3).
+    pub(crate) fn fill_figures(&self, common: &Common, figures: &mut Figures) {
+        figures.word("cycle", if self.is_own_mode() { "own" } else { "bbr2" });
+        figures.number("tries", self.tries as f64);
+        figures.number("probes", self.probes as f64);
+        figures.number("compensation_s", self.compensation(common));
     }
 
     pub(crate) fn is_own_mode(&self) -> bool {

@@ -1,9 +1,10 @@
 #[path = "model.rs"]
 mod model;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{FeatureId, PathState, PathView, QueueView, SegmentKind};
+use hawser_policy::{FeatureId, Notes, PathState, PathView, QueueView, SegmentKind, Side};
 use proptest::prelude::*;
 
 use super::super::mechanisms::FourDMapChoice;
@@ -283,8 +284,9 @@ fn a_path_that_goes_leaves_its_bytes_to_others() {
 /// Frames that are reported teach: what brings more is chosen more often.
 #[test]
 fn rewards_reach_the_learner() {
-    let log = FourDMapLog::default();
-    let mut scheduler = with(FourDMapChoice::Random).with_log(log.clone());
+    let notes = Arc::new(Notes::default());
+    let mut scheduler = with(FourDMapChoice::Random);
+    scheduler.set_trace(&Trace::new(Side::Server, vec![notes.clone()]));
     let mut queue = Queue::new();
     let mut paths = [open(0, 20, 100_000), open(1, 50, 100_000)];
     for id in 0..200 {
@@ -298,13 +300,15 @@ fn rewards_reach_the_learner() {
         let message = Message::with_acks(FeatureId::FRAME_FEEDBACK, payload);
         tell(&mut scheduler, &Event::Message { now, origin: MessageOrigin::Peer, message: &message });
     }
-    let log = log.lock().unwrap();
-    assert_eq!(log.len(), 197);
-    assert!(log.windows(2).all(|pair| pair[0].frame + 1 == pair[1].frame));
-    assert!(log.iter().all(|record| record.context.len() == 13 && record.scaled > 0.5));
+    let notes = notes.take();
+    let values = |name: &str| notes.iter().filter_map(|note| note.number(name)).collect::<Vec<_>>();
+    let (frames, rewards, scaled) = (values("frame"), values("reward"), values("scaled"));
+    assert!(frames.len() == 197 && frames.windows(2).all(|pair| pair[0] + 1.0 == pair[1]));
+    assert!(scaled.iter().all(|scaled| *scaled > 0.5));
+    assert!(notes.iter().all(|note| note.numbers("context").count() == 13));
     // Four delta frames of 3,000 bytes in 20 ms each.
-    assert!((log[100].reward - (150.0 + 3.0 * 105.0)).abs() < 1e-6, "{}", log[100].reward);
-    assert!((log[101].reward - 4.0 * 105.0).abs() < 1e-6, "{}", log[101].reward);
+    assert!((rewards[100] - (150.0 + 3.0 * 105.0)).abs() < 1e-6, "{}", rewards[100]);
+    assert!((rewards[101] - 4.0 * 105.0).abs() < 1e-6, "{}", rewards[101]);
 }
 
 #[test]

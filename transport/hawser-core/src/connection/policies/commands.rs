@@ -110,7 +110,7 @@ impl Policies {
         let seed = self.seeds.next_random();
         let Some(path) = targets.paths.get_mut(id) else { return false };
         let identity = PathIdentity { path: id, link: path.link, remote: path.tuples.current().remote, seed };
-        path.recovery.swap_controller(&*self.set.congestion, &identity, targets.now);
+        path.recovery.swap_controller(&*self.controllers, &identity, targets.now);
         true
     }
 }

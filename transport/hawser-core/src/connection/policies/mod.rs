@@ -13,6 +13,7 @@
 //! | `events` | what policies are told |
 //! | `protect` | whether data is protected by an erasure code |
 //! | `acknowledge` | when acknowledgements leave, and where |
+//! | `traced` | what controllers do, for those who listen |
 
 mod acknowledge;
 mod commands;
@@ -20,6 +21,7 @@ mod events;
 mod protect;
 mod reinject;
 pub(crate) mod schedule;
+mod traced;
 mod wait;
 mod waiting;
 
@@ -29,7 +31,7 @@ use std::sync::Arc;
 use hawser_numbers::SplitMix64;
 use hawser_policy::{
     Assignment, AttachRequest, Commands, ControllerFactory, Earliest, FeatureId, Interests, PathId, PathView,
-    PolicySet, Scheduler, SendView, StreamRange, Time,
+    PolicySet, Scheduler, SendView, StreamRange, Time, Trace,
 };
 use smallvec::SmallVec;
 
@@ -59,6 +61,10 @@ const MAX_ATTACH_REQUESTS: usize = 8;
 /// The policy set of a connection. See the module.
 pub(crate) struct Policies {
     set: PolicySet,
+    /// Makes the controllers: the factory of the set, traced where somebody wants to hear of them.
+    controllers: Arc<dyn ControllerFactory>,
+    /// Who hears what they note.
+    trace: Trace,
     scheduler_interests: Interests,
     agent_interests: Interests,
     /// Those that the agent has and nobody else.
@@ -89,7 +95,9 @@ pub(crate) struct Policies {
 impl Policies {
     pub(crate) fn new(set: PolicySet, seed: u64) -> Self {
         let mut policies = Policies {
+            controllers: set.congestion.clone(),
             set,
+            trace: Trace::default(),
             scheduler_interests: Interests::NONE,
             agent_interests: Interests::NONE,
             agent_alone: Interests::NONE,
@@ -121,6 +129,25 @@ impl Policies {
         self.interests = self.agent_interests | others;
     }
 
+    /// Says who hears what they note.
+    pub(crate) fn set_trace(&mut self, trace: Trace) {
+        self.trace = trace;
+        self.hand_on_trace();
+    }
+
+    fn hand_on_trace(&mut self) {
+        self.controllers = self.traced(self.set.congestion.clone());
+        self.set.scheduler.set_trace(&self.trace);
+        if let Some(agent) = &mut self.set.agent {
+            agent.set_trace(&self.trace);
+        }
+    }
+
+    /// These controllers, of which is noted what somebody wants to hear.
+    pub(crate) fn traced(&self, controllers: Arc<dyn ControllerFactory>) -> Arc<dyn ControllerFactory> {
+        traced::traced(controllers, &self.trace)
+    }
+
     /// Whether messages of this feature are for the set.
     pub(crate) fn takes(&self, feature: FeatureId) -> bool {
         self.set.features.contains(feature)
@@ -128,7 +155,7 @@ impl Policies {
 
     /// Makes the controllers of this connection.
     pub(crate) fn controllers(&self) -> &dyn ControllerFactory {
-        &*self.set.congestion
+        &*self.controllers
     }
 
     /// The scheduler that decides now.
@@ -139,6 +166,7 @@ impl Policies {
     /// Exchanges the scheduler while the connection runs.
     pub(crate) fn set_scheduler(&mut self, scheduler: Box<dyn Scheduler>) {
         self.set.scheduler = scheduler;
+        self.hand_on_trace();
         self.ask_interests();
         self.on_paths_changed();
     }
@@ -146,12 +174,14 @@ impl Policies {
     /// Exchanges what makes the controllers of paths to come; the caller replaces those that exist.
     pub(crate) fn set_controllers(&mut self, controllers: Arc<dyn ControllerFactory>) {
         self.set.congestion = controllers;
+        self.hand_on_trace();
         self.wake();
     }
 
     /// Exchanges the whole set while the connection runs; the caller replaces the controllers.
     pub(crate) fn replace(&mut self, set: PolicySet) {
         self.set = set;
+        self.hand_on_trace();
         self.commands.clear();
         self.ack_return_paths.clear();
         self.ack_return_commands.clear();

@@ -5,6 +5,7 @@
 //! | `start` | how a trace begins |
 //! | `copies` | stream data sent more than once |
 //! | `paths` | states, addresses and recovery of paths; only changes are written |
+//! | `notes` | what policies note |
 //! | `header`, `parameters`, `frames`, `closing`, `addresses` | parts of records |
 //! | `records`, `json` | where records go; text |
 
@@ -14,6 +15,7 @@ mod copies;
 mod frames;
 mod header;
 mod json;
+mod notes;
 mod parameters;
 mod paths;
 mod records;

@@ -61,6 +61,26 @@ impl Json {
         self.quote(value);
     }
 
+    /// A number in an array; null if JSON has no such number.
+    pub(super) fn float_element(&mut self, value: f64) {
+        self.separate();
+        self.write_float(value);
+    }
+
+    /// A number with a fraction, likewise.
+    pub(super) fn float(&mut self, name: &str, value: f64) {
+        self.name(name);
+        self.write_float(value);
+    }
+
+    fn write_float(&mut self, value: f64) {
+        if value.is_finite() {
+            self.format(format_args!("{value}"));
+        } else {
+            self.text.push_str("null");
+        }
+    }
+
     pub(super) fn number(&mut self, name: &str, value: u64) {
         self.name(name);
         self.format(format_args!("{value}"));

@@ -1,11 +1,13 @@
 //! Where records go: one JSON text each, in the order of time.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use hawser_policy::{PathId, Time};
 
 use super::addresses::tuple_id;
 use super::json::Json;
+use super::notes::{WaitingNotes, write_note};
 
 /// Writes the records of one trace.
 pub(super) struct Records {
@@ -17,11 +19,19 @@ pub(super) struct Records {
     /// Time of the last record. Packets that waited for keys are older than what happened meanwhile, and records must
     /// be in order.
     latest: Time,
+    /// Of policies, since the last record.
+    notes: Arc<WaitingNotes>,
 }
 
 impl Records {
     pub(super) fn new(writer: Box<dyn Write + Send>, now: Time) -> Self {
-        Records { writer: Some(writer), error: None, json: Json::default(), began: now, latest: now }
+        let (json, notes) = (Json::default(), Arc::default());
+        Records { writer: Some(writer), error: None, json, began: now, latest: now, notes }
+    }
+
+    /// Where policies note what is to be recorded.
+    pub(super) fn notes(&self) -> Arc<WaitingNotes> {
+        self.notes.clone()
     }
 
     /// What ended the trace, if it could not be written.
@@ -36,6 +46,14 @@ impl Records {
 
     /// An event on a path. The tuple of path 0 is the one that is meant where none is named.
     pub(super) fn event_on(&mut self, now: Time, path: PathId, name: &str, data: impl FnOnce(&mut Json)) {
+        for note in self.notes.take() {
+            let path = note.path.unwrap_or(PathId::ZERO);
+            self.write_event(note.at, path, "hawser:policy", |json| write_note(json, &note));
+        }
+        self.write_event(now, path, name, data);
+    }
+
+    fn write_event(&mut self, now: Time, path: PathId, name: &str, data: impl FnOnce(&mut Json)) {
         self.latest = self.latest.max(now);
         let time = self.latest.since(self.began);
         self.record(|json| {

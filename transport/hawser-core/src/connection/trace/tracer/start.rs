@@ -1,9 +1,10 @@
 //! How a trace begins.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
-use hawser_policy::{Side, Time};
+use hawser_policy::{Side, Time, Trace, TraceSink};
 use hawser_wire::TransportParameters;
 
 use super::Tracer;
@@ -41,6 +42,9 @@ impl Connection {
         for path in self.paths.iter() {
             tracer.path_found(now, path);
         }
+        let notes: Arc<dyn TraceSink> = tracer.records.notes();
+        let sinks = self.transport.trace.iter().cloned().chain([notes]).collect();
+        self.policies.set_trace(Trace::new(self.side, sinks));
         self.observed.tracer = Some(Box::new(tracer));
     }
 

@@ -2,6 +2,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use hawser_policy::{Trace, TraceSink};
 use hawser_wire::frame::{Crypto, Frame, FrameIter, NewConnectionId, ObservedAddress, Stream};
 use hawser_wire::{StatelessResetToken, Writer};
 
@@ -187,6 +188,25 @@ fn records_are_framed_and_in_order_of_time() {
     let sent = r#"{"time":2.500,"name":"quic:packet_sent","tuple":"1","data":{"header":{"packet_type":"1RTT","path_id":1,"packet_number":5,"dcid":"cd02"},"raw":{"length":20,"payload_length":1},"frames":[{"frame_type":"ping"}],"is_mtu_probe_packet":true}}"#;
     assert_eq!(&records[1][1..], sent);
     assert!(records[2][1..].starts_with(r#"{"time":2.500,"name":"quic:packet_received""#), "{}", records[2]);
+}
+
+#[test]
+fn notes_of_policies_come_before_what_follows_them() {
+    let disk = Disk { room: usize::MAX, ..Disk::default() };
+    let mut tracer = tracer(&disk, Time::ZERO);
+    let sink: Arc<dyn TraceSink> = tracer.records.notes();
+    let trace = Trace::new(Side::Server, vec![sink]);
+    trace.note(Time::from_millis(3), "mams.plan", Some(PathId(2)), || {
+        [("budget_s", 0.25.into()), ("by", "late".into()), ("rtt", 2.0.into()), ("rtt", f64::NAN.into())]
+    });
+    trace.note(Time::from_millis(4), "controller.ack", None, || [("window_bytes", 12_000.0.into())]);
+    tracer.state(Time::from_millis(5), "closing");
+    drop(tracer);
+    let written = String::from_utf8(disk.written.lock().unwrap().clone()).unwrap();
+    let records: Vec<&str> = written.split_terminator('\n').collect();
+    let noted = r#"{"time":3.000,"name":"hawser:policy","tuple":"2","data":{"note":"mams.plan","path_id":2,"values":{"budget_s":0.25,"by":"late","rtt":[2,null]}}}"#;
+    assert_eq!((records.len(), &records[1][1..]), (3, noted), "windows are recorded otherwise");
+    assert!(records[2].contains("connection_state_updated"), "{}", records[2]);
 }
 
 #[test]
