@@ -98,7 +98,7 @@ impl Samples {
         let seconds = f64::from(self.interval_ms) * per_second as f64 / 1e3;
         self.bytes
             .chunks_exact(per_second)
-            .map(|bin| bin.iter().sum::<u64>() as f64 * 8.0 / seconds)
+            .map(|bin| bin.iter().map(|bytes| *bytes as f64).sum::<f64>() * 8.0 / seconds)
             .collect()
     }
 }
