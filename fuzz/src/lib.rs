@@ -8,15 +8,24 @@
 
 mod connection;
 mod endpoint;
+mod fields;
 mod files;
+mod gateway;
 mod http3;
+mod json;
 mod masque;
+mod measure;
 mod memory;
+mod relay;
 mod repair;
+mod vr360;
+mod wifi;
 
 pub use connection::connection;
 pub use endpoint::endpoint;
+pub use fields::fields;
 pub use files::files;
+pub use gateway::gateway;
 use hawser_wire::packet::{PacketNumber, peek_destination_cid};
 use hawser_wire::{
     Frame, FrameIter, PacketType, PartialHeader, PlainHeader, Reader, Role, TransportParameters,
@@ -24,7 +33,11 @@ use hawser_wire::{
 };
 pub use http3::http3;
 pub use masque::masque;
+pub use measure::measure;
+pub use relay::relay;
 pub use repair::repair;
+pub use vr360::vr360;
+pub use wifi::wifi;
 
 /// A target: its name, which is that of its corpus, and its check.
 pub type Target = (&'static str, fn(&[u8]));
@@ -42,6 +55,12 @@ pub const TARGETS: &[Target] = &[
     ("repair", repair),
     ("files", files),
     ("masque", masque),
+    ("relay", relay),
+    ("vr360", vr360),
+    ("measure", measure),
+    ("gateway", gateway),
+    ("wifi", wifi),
+    ("fields", fields),
 ];
 
 /// A run of variable-length integers.

@@ -6,23 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use hawser_fuzz::TARGETS;
-
-/// SplitMix64: with the same seed the run is the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-}
+use hawser_numbers::SplitMix64;
 
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
@@ -46,7 +30,7 @@ fn kept_inputs() {
 fn mutated_inputs() {
     for (target, check) in TARGETS {
         let inputs = corpus(target);
-        let mut random = Random(1);
+        let mut random = SplitMix64::new(1);
         for _ in 0..rounds(target) {
             check(&changed(&inputs, &mut random));
         }
@@ -60,7 +44,7 @@ fn mutated_inputs_with_a_fresh_seed() {
     let seed = std::env::var("HAWSER_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(now);
     for (target, check) in TARGETS {
         let inputs = corpus(target);
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         for _ in 0..rounds(target) / 4 {
             let input = changed(&inputs, &mut random);
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(&input))) {
@@ -77,25 +61,29 @@ fn mutated_inputs_with_a_fresh_seed() {
 }
 
 /// One of these inputs with some changes.
-fn changed(inputs: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
-    let mut input = inputs[random.below(inputs.len())].clone();
-    for _ in 0..=random.below(4) {
+fn changed(inputs: &[Vec<u8>], random: &mut SplitMix64) -> Vec<u8> {
+    let mut input = inputs[below(inputs.len(), random)].clone();
+    for _ in 0..=below(4, random) {
         mutate(&mut input, random);
     }
     input
 }
 
-fn mutate(input: &mut Vec<u8>, random: &mut Random) {
+fn below(bound: usize, random: &mut SplitMix64) -> usize {
+    random.below(bound as u64) as usize
+}
+
+fn mutate(input: &mut Vec<u8>, random: &mut SplitMix64) {
     if input.is_empty() {
-        input.push(random.next() as u8);
+        input.push(random.next_random() as u8);
         return;
     }
-    let at = random.below(input.len());
-    match random.below(5) {
-        0 => input[at] = random.next() as u8,
-        1 => input[at] ^= 1 << random.below(8),
+    let at = below(input.len(), random);
+    match below(5, random) {
+        0 => input[at] = random.next_random() as u8,
+        1 => input[at] ^= 1 << below(8, random),
         2 => input.truncate(at),
-        3 => input.insert(at, random.next() as u8),
+        3 => input.insert(at, random.next_random() as u8),
         _ => input.extend_from_within(at..),
     }
     input.truncate(4096);
@@ -108,6 +96,8 @@ fn rounds(target: &str) -> usize {
         "endpoint" => 50_000,
         "http3" => 20_000,
         "repair" => 3_000,
+        "relay" | "vr360" => 20_000,
+        "measure" => 50_000,
         _ => 200_000,
     }
 }

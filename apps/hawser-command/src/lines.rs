@@ -42,49 +42,85 @@ impl LineError {
     }
 }
 
-/// The lines of a stream, and what is behind them.
-pub struct Lines {
-    stream: RecvStream,
+/// Cuts what comes into lines of a bounded length, and charges each for at least so many bytes.
+#[derive(Debug)]
+pub struct Cutter {
     buffer: BytesMut,
     /// Bytes of the buffer in which there is no end of a line.
     searched: usize,
-    is_over: bool,
     /// What came, less what lines are to have.
     credit: usize,
+}
+
+impl Default for Cutter {
+    fn default() -> Self {
+        Cutter { buffer: BytesMut::new(), searched: 0, credit: FIRST_LINES * LEAST_LENGTH }
+    }
+}
+
+impl Cutter {
+    /// Lines that so many bytes pay for.
+    pub fn most_lines(bytes: usize) -> usize {
+        FIRST_LINES + bytes / LEAST_LENGTH
+    }
+
+    /// Takes what came next.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next line without its end, of at most `most` bytes; `None` until more comes.
+    ///
+    /// # Errors
+    /// [`LineError::TooLong`] and [`LineError::TooShort`].
+    pub fn next(&mut self, most: usize) -> Result<Option<BytesMut>, LineError> {
+        let end = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n');
+        let length = self.searched + end.unwrap_or(self.buffer.len() - self.searched);
+        if length > most {
+            return Err(LineError::TooLong { most });
+        }
+        if end.is_none() {
+            self.searched = length;
+            return Ok(None);
+        }
+        let mut line = self.buffer.split_to(length + 1);
+        let credit = (self.credit + line.len()).checked_sub(LEAST_LENGTH);
+        self.credit = credit.ok_or(LineError::TooShort)?;
+        line.truncate(length);
+        self.searched = 0;
+        Ok(Some(line))
+    }
+
+    /// Bytes that may come before the line is longer than `most`.
+    fn room(&self, most: usize) -> usize {
+        (most + 1).saturating_sub(self.buffer.len())
+    }
+}
+
+/// The lines of a stream, and what is behind them.
+pub struct Lines {
+    stream: RecvStream,
+    cutter: Cutter,
+    is_over: bool,
 }
 
 impl Lines {
     /// Reads lines from this stream.
     pub fn new(stream: RecvStream) -> Self {
-        Lines {
-            stream,
-            buffer: BytesMut::new(),
-            searched: 0,
-            is_over: false,
-            credit: FIRST_LINES * LEAST_LENGTH,
-        }
+        Lines { stream, cutter: Cutter::default(), is_over: false }
     }
 
     /// The next line without its end, of at most `most` bytes; `None` at the end of the stream.
     pub async fn next(&mut self, most: usize) -> Result<Option<BytesMut>, LineError> {
         loop {
-            if let Some(at) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
-                let mut line = self.buffer.split_to(self.searched + at + 1);
-                let credit = (self.credit + line.len()).checked_sub(LEAST_LENGTH);
-                self.credit = credit.ok_or(LineError::TooShort)?;
-                line.truncate(line.len() - 1);
-                self.searched = 0;
+            if let Some(line) = self.cutter.next(most)? {
                 return Ok(Some(line));
             }
-            self.searched = self.buffer.len();
             if self.is_over {
                 return Ok(None);
             }
-            if self.buffer.len() > most {
-                return Err(LineError::TooLong { most });
-            }
-            match self.stream.read_chunk(most + 1 - self.buffer.len()).await.map_err(LineError::Read)? {
-                Some(chunk) => self.buffer.extend_from_slice(&chunk),
+            match self.stream.read_chunk(self.cutter.room(most)).await.map_err(LineError::Read)? {
+                Some(chunk) => self.cutter.push(&chunk),
                 None => self.is_over = true,
             }
         }
@@ -98,7 +134,7 @@ impl Lines {
 
     /// What was read behind the last line, and the rest of the stream.
     pub fn into_rest(self) -> (Bytes, RecvStream) {
-        (self.buffer.freeze(), self.stream)
+        (self.cutter.buffer.freeze(), self.stream)
     }
 }
 
@@ -139,6 +175,27 @@ mod tests {
             }
         }
         found
+    }
+
+    /// However a stream is cut: a line that is too long is one whether its end has come or not.
+    #[test]
+    fn a_line_is_too_long_wherever_it_is_cut() {
+        let text = b"0123456789012345678901234567890123\n01234567890\n";
+        for piece in 1..=text.len() {
+            let (mut cutter, mut lengths) = (Cutter::default(), Vec::new());
+            let error = text.chunks(piece).find_map(|piece| {
+                cutter.push(piece);
+                loop {
+                    match cutter.next(34 - 24 * lengths.len()) {
+                        Ok(Some(line)) => lengths.push(line.len()),
+                        Ok(None) => return None,
+                        Err(error) => return Some(error),
+                    }
+                }
+            });
+            assert!(matches!(error, Some(LineError::TooLong { most: 10 })), "{piece}: {error:?}");
+            assert_eq!(lengths, [34], "{piece}");
+        }
     }
 
     #[tokio::test]

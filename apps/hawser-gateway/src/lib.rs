@@ -17,6 +17,8 @@
 pub mod client;
 pub mod egress;
 mod flows;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod gather;
 pub mod grants;
 mod halves;

@@ -185,7 +185,7 @@ impl Hls {
 }
 
 /// The segment and part for which a player waits (`_HLS_msn`, `_HLS_part`).
-fn awaited(query: &str) -> Option<(u64, Option<usize>)> {
+pub(super) fn awaited(query: &str) -> Option<(u64, Option<usize>)> {
     let value = |wanted: &str| {
         query
             .split('&')

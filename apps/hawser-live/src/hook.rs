@@ -178,7 +178,7 @@ impl Hook {
 }
 
 /// The status in the first line of an answer of HTTP/1.
-fn status_of(answer: &[u8]) -> Option<u16> {
+pub(super) fn status_of(answer: &[u8]) -> Option<u16> {
     let line = answer.split(|byte| *byte == b'\n').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
     words.next().filter(|version| version.starts_with("HTTP/1."))?;

@@ -3,6 +3,8 @@
 mod encoder;
 mod expiry;
 mod formats;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod hls;
 mod hook;
 mod hub;

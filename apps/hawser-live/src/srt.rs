@@ -1,40 +1,39 @@
 //! SRT: from encoders that call or are called, and to servers that are called. What it carries is an MPEG transport stream.
 
+mod callers;
 mod calling;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hawser_media::ts::{TsMuxer, TsReader};
+use hawser_media::ts::TsMuxer;
 use sapflow_srt::crypto::{CryptoConfig, KeySize};
-use sapflow_srt::{
-    Caller, CallerConfig, CallerEvent, CloseReason, Config, ConnId, Event, Listener, RejectCode, SendConfig,
-};
+use sapflow_srt::{Caller, CallerConfig, CallerEvent, SendConfig};
 use tokio::net::UdpSocket;
-use tokio::sync::mpsc;
 
+pub(super) use self::callers::Callers;
+#[cfg(feature = "fuzzing")]
+pub(super) use self::callers::{Present, key_of};
 pub(super) use self::calling::Calling;
+#[cfg(feature = "fuzzing")]
+pub(super) use self::calling::{Call, Got};
+use super::Address;
 use super::hub::{Hub, Next, Subscription};
 use super::status::Status;
-use super::{Address, key_digest};
 use hawser::Printable;
 use hawser_command::environment::variable;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::options::listen_address;
 use hawser_command::output::Output;
-use hawser_command::sources::{Pool, Taken};
 
 /// The variable that may hold the passphrase of SRT.
 pub(super) const PASSPHRASE: &str = "HAWSER_SRT_PASSPHRASE";
 /// Port of SRT where none is named.
 const DEFAULT_PORT: u16 = 9000;
-/// Callers at the same time, of which a source has four; those of this machine have as many of their own.
-const MAX_CALLERS: usize = 16;
-const SHARE: usize = 4;
 /// Packets of 1,316 bytes that may wait for one that is missing: a second of 40 Mbit/s.
 const BUFFER_PACKETS: usize = 4096;
 /// Bytes of a message: seven packets of a transport stream.
@@ -52,140 +51,6 @@ pub(super) fn passphrase() -> Result<Option<CryptoConfig>, Failure> {
     let config = CryptoConfig::new(text.trim().as_bytes().to_vec(), KeySize::Aes128);
     let wrong = |_| Failure::usage(format!("{PASSPHRASE}: SRT takes 10 to 79 bytes"));
     config.map(Some).map_err(wrong)
-}
-
-/// The key in the stream id of a caller: alone, as the last part of a path, or as the resource (`r`) of SRT's access control.
-fn key_of(stream_id: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stream_id);
-    let text = match text.strip_prefix("#!::") {
-        Some(fields) => fields.split(',').find_map(|field| field.strip_prefix("r=")).unwrap_or_default(),
-        None => text.strip_prefix("publish:").unwrap_or(&text),
-    };
-    let text = text.split(['?', ':']).next().unwrap_or_default();
-    text.rsplit('/').next().unwrap_or_default().to_owned()
-}
-
-/// Where encoders call.
-pub(super) struct Callers {
-    pub(super) hub: Arc<Hub>,
-    pub(super) key: String,
-    pub(super) output: Output,
-    /// Told when an encoder is done (true), or has gone without a word.
-    pub(super) done: mpsc::Sender<bool>,
-    pub(super) passphrase: Option<CryptoConfig>,
-    pub(super) latency: Duration,
-}
-
-/// What is known of those who called.
-struct Present {
-    near: Pool,
-    far: Pool,
-    places: HashMap<ConnId, Taken>,
-    /// The one whose stream is sent, and what has come of it.
-    current: Option<(ConnId, SocketAddr, TsReader)>,
-}
-
-impl Callers {
-    /// Takes callers, the newest in place of the one before.
-    pub(super) async fn listen(self, socket: UdpSocket) -> std::io::Error {
-        let config = Config {
-            latency: self.latency,
-            max_connections: MAX_CALLERS,
-            buffer_packets: BUFFER_PACKETS,
-            require_encryption: self.passphrase.is_some(),
-            crypto: self.passphrase.clone(),
-            ..Config::default()
-        };
-        let mut listener = Listener::new(config, Instant::now());
-        let mut present = Present {
-            near: Pool::with_share(MAX_CALLERS, MAX_CALLERS),
-            far: Pool::with_share(MAX_CALLERS, SHARE),
-            places: HashMap::new(),
-            current: None,
-        };
-        let mut block = [0; 2048];
-        loop {
-            while let Some(event) = listener.poll_event() {
-                self.handle(&mut listener, &mut present, event);
-            }
-            while let Some((peer, bytes)) = listener.poll_transmit() {
-                // One that cannot be sent is asked for again.
-                let _ = socket.send_to(&bytes, peer).await;
-            }
-            tokio::select! {
-                received = socket.recv_from(&mut block) => match received {
-                    Ok((count, peer)) => listener.handle_datagram(Instant::now(), peer, &block[..count]),
-                    // A caller that has gone, as the kernel tells.
-                    Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
-                    Err(error) => return error,
-                },
-                () = at(listener.poll_timeout()) => listener.handle_timeout(Instant::now()),
-            }
-        }
-    }
-
-    fn handle(&self, listener: &mut Listener, present: &mut Present, event: Event) {
-        match event {
-            Event::Connect { id, peer, stream_id } => self.admit(listener, present, (id, peer), &stream_id),
-            Event::Data { id, payload } => {
-                if let Some((_, _, reader)) = present.current.as_mut().filter(|(current, ..)| *current == id)
-                {
-                    reader.push(&payload);
-                    std::iter::from_fn(|| reader.next_tag()).for_each(|tag| self.hub.push_tag(tag));
-                }
-            }
-            Event::Closed { id, reason, .. } => {
-                present.places.remove(&id);
-                let Some((_, _, mut reader)) = present.current.take_if(|(current, ..)| *current == id) else {
-                    return;
-                };
-                reader.end();
-                std::iter::from_fn(|| reader.next_tag()).for_each(|tag| self.hub.push_tag(tag));
-                let has_said_so = reason == Some(CloseReason::Shutdown);
-                let _ = self.done.try_send(has_said_so);
-                self.output.remark(match has_said_so {
-                    true => "hawser: the encoder is done",
-                    false => "hawser: the encoder has gone without a word; another may follow",
-                });
-            }
-        }
-    }
-
-    fn admit(
-        &self,
-        listener: &mut Listener,
-        present: &mut Present,
-        who: (ConnId, SocketAddr),
-        stream_id: &[u8],
-    ) {
-        let (id, peer) = who;
-        let now = Instant::now();
-        if key_digest(&key_of(stream_id)) != key_digest(&self.key) {
-            listener.reject(id, RejectCode::http(403));
-            // The id may have the key of another stream: it belongs on no screen.
-            return self
-                .output
-                .remark(format_args!("hawser: encoder at {peer}: refused: no such key in its stream id"));
-        }
-        let pool = if peer.ip().to_canonical().is_loopback() { &present.near } else { &present.far };
-        let Some(place) = pool.try_take(peer.ip(), 1) else {
-            listener.reject(id, RejectCode::BACKLOG);
-            return;
-        };
-        if !listener.accept(id, now) {
-            return self
-                .output
-                .remark(format_args!("hawser: encoder at {peer}: refused: another passphrase"));
-        }
-        present.places.insert(id, place);
-        if let Some((before, ..)) = present.current.replace((id, peer, TsReader::default())) {
-            self.output.remark("hawser: another encoder takes over");
-            listener.close(before, now);
-            present.places.remove(&before);
-        }
-        self.hub.begin_encoder();
-        self.output.remark(format_args!("hawser: an encoder publishes from {peer} over SRT"));
-    }
 }
 
 /// Until this time; without one for as long as nothing else happens.

@@ -35,7 +35,7 @@ pub(super) async fn bind(address: SocketAddr) -> Result<UdpSocket, Failure> {
 }
 
 /// The packets in a datagram: all of it, or what follows the header of RTP.
-fn packets(datagram: &[u8]) -> Option<&[u8]> {
+pub(super) fn packets(datagram: &[u8]) -> Option<&[u8]> {
     let begins = |at: usize| datagram.get(at) == Some(&SYNC) && (datagram.len() - at).is_multiple_of(PACKET);
     if begins(0) {
         return Some(datagram);
@@ -92,7 +92,7 @@ pub(super) async fn receive(
             }
         };
         *heard = now;
-        reader.push(data);
+        reader.push_datagram(data);
         std::iter::from_fn(|| reader.next_tag()).for_each(|tag| hub.push_tag(tag));
     }
 }

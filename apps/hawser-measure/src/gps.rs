@@ -236,6 +236,15 @@ impl Span {
     }
 }
 
+/// Where a session was along these reports, for fuzzing (feature `fuzzing`).
+#[cfg(feature = "fuzzing")]
+pub(super) fn position<'a>(reports: impl IntoIterator<Item = &'a [u8]>) -> Option<Position> {
+    let mut fixes = reports.into_iter().filter_map(fix);
+    let mut span = Span::new(fixes.next()?);
+    fixes.for_each(|fix| span.add(fix));
+    Some(span.position)
+}
+
 /// The fix that a report has, if it has one.
 fn fix(line: &[u8]) -> Option<Fix> {
     let report: Report = serde_json::from_slice(line).ok()?;

@@ -4,6 +4,8 @@ mod association;
 mod client;
 mod context;
 mod follower;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod gps;
 mod keeper;
 mod meter;

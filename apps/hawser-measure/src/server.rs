@@ -157,6 +157,12 @@ async fn refuse(connection: &Connection, mut send: SendStream, reason: String) -
     Err(Failure::usage(reason))
 }
 
+/// Whether there may be such a flow.
+pub(super) fn is_possible(request: &FlowRequest) -> bool {
+    let flows = request.configuration.flows;
+    flows <= MAX_FLOWS && request.index < flows
+}
+
 /// One flow, until its connection ends.
 async fn flow(
     connection: &Connection,
@@ -165,8 +171,8 @@ async fn flow(
     request: FlowRequest,
     context: &Arc<Context>,
 ) -> Result<(), Failure> {
-    let Configuration { controller, direction, flows } = &request.configuration;
-    if *flows > MAX_FLOWS || request.index >= *flows {
+    let Configuration { controller, direction, .. } = &request.configuration;
+    if !is_possible(&request) {
         return refuse(connection, send, format!("at most {MAX_FLOWS} flows are possible, numbered from 0"))
             .await;
     }

@@ -11,6 +11,8 @@ mod classic;
 pub mod control;
 mod convert;
 mod events;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod history;
 mod hub;
 pub mod local_http;

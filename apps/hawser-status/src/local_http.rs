@@ -5,8 +5,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Longest request.
+/// Longest head of a request.
 const MAX_REQUEST: usize = 8 << 10;
+/// With which it ends.
+const END: &[u8] = b"\r\n\r\n";
 /// How long a request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a client may take nothing of the answer.
@@ -60,20 +62,44 @@ pub async fn read_request(stream: &mut TcpStream) -> std::io::Result<Request> {
 }
 
 async fn read(stream: &mut TcpStream) -> std::io::Result<Request> {
-    let invalid = |text: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, text.to_owned());
-    let mut bytes = Vec::new();
-    // Nothing follows a GET: what comes after the empty line is not read.
-    while !bytes.windows(4).any(|window| window == b"\r\n\r\n") {
-        if bytes.len() >= MAX_REQUEST {
-            return Err(invalid("the request is too long"));
-        }
+    let mut head = Head::default();
+    loop {
         let mut block = [0; 1024];
-        match stream.read(&mut block).await? {
-            0 => return Err(invalid("the request is not complete")),
-            count => bytes.extend_from_slice(&block[..count]),
+        let count = stream.read(&mut block).await?;
+        if count == 0 {
+            return Err(invalid("the request is not complete"));
+        }
+        if let Some(request) = head.push(&block[..count])? {
+            return Ok(request);
         }
     }
-    parse(&String::from_utf8_lossy(&bytes)).ok_or_else(|| invalid("this is no HTTP/1 request"))
+}
+
+fn invalid(text: &str) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, text.to_owned())
+}
+
+/// The head of a request as it comes.
+#[derive(Debug, Default)]
+pub(crate) struct Head(Vec<u8>);
+
+impl Head {
+    /// Takes what came next; the request once its head is there. What stands behind it is not read: nothing follows a GET.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> std::io::Result<Option<Request>> {
+        // An end may have begun before.
+        let from = self.0.len().saturating_sub(END.len() - 1);
+        self.0.extend_from_slice(bytes);
+        let end = self.0[from..].windows(END.len()).position(|window| window == END);
+        let length = end.map_or(self.0.len(), |at| from + at + END.len());
+        if length > MAX_REQUEST {
+            return Err(invalid("the request is too long"));
+        }
+        if end.is_none() {
+            return Ok(None);
+        }
+        let request = parse(&String::from_utf8_lossy(&self.0[..length]));
+        request.map(Some).ok_or_else(|| invalid("this is no HTTP/1 request"))
+    }
 }
 
 fn parse(head: &str) -> Option<Request> {
@@ -169,5 +195,21 @@ mod tests {
         assert!(asked("Accept: */*").is_for_this_machine(), "no browser");
         assert!(!asked("Host: localhost\r\nHost: evil.example").is_for_this_machine());
         assert_eq!(parse("GET / HTTP/2"), None);
+    }
+
+    #[test]
+    fn what_follows_a_head_is_no_part_of_it_wherever_it_is_cut() {
+        let bytes = b"GET /a?b HTTP/1.1\r\nHost: localhost\r\n\r\nHost: evil.example\r\n\r\n";
+        for piece in 1..=bytes.len() {
+            let mut head = Head::default();
+            let request = bytes.chunks(piece).find_map(|piece| head.push(piece).unwrap()).unwrap();
+            assert!(request.is_for_this_machine(), "cut into pieces of {piece}");
+            assert_eq!((request.path.as_str(), request.query.as_str()), ("/a", "b"));
+        }
+        let long = [b"GET / HTTP/1.1\r\nA: ", &[b'a'; MAX_REQUEST][..], END].concat();
+        for piece in [1, 1_000, long.len()] {
+            let mut head = Head::default();
+            assert!(long.chunks(piece).any(|piece| head.push(piece).is_err()), "{piece}");
+        }
     }
 }

@@ -18,6 +18,8 @@
 
 pub mod client;
 mod device;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod host;
 pub mod lane;
 mod links;

@@ -144,7 +144,7 @@ impl Inner {
 
     /// What a resolver says; `None` if none says anything.
     async fn answer(&self, question: &[u8], over_tcp: bool) -> Option<Vec<u8>> {
-        let (id, is_chosen) = self.understand(question)?;
+        let (id, is_chosen) = understand(question, &self.domains)?;
         for resolver in if is_chosen { &self.chosen } else { &self.others } {
             let to = SocketAddr::new(*resolver, PORT);
             let asked = async {
@@ -162,14 +162,6 @@ impl Inner {
             }
         }
         None
-    }
-
-    /// The number of a question, and whether it is for a chosen name.
-    fn understand(&self, question: &[u8]) -> Option<(u16, bool)> {
-        let packet = Packet::parse(question).ok()?;
-        let is_chosen =
-            |name: String| self.domains.iter().any(|domain| is_below(&name.to_ascii_lowercase(), domain));
-        Some((packet.id(), packet.questions.iter().any(|question| is_chosen(question.qname.to_string()))))
     }
 
     /// Has what an answer names led through the tunnel.
@@ -193,6 +185,13 @@ impl Inner {
     }
 }
 
+/// The number of a question, and whether it is for a name of these domains.
+pub(crate) fn understand(question: &[u8], domains: &[String]) -> Option<(u16, bool)> {
+    let packet = Packet::parse(question).ok()?;
+    let is_chosen = |name: String| domains.iter().any(|domain| is_below(&name.to_ascii_lowercase(), domain));
+    Some((packet.id(), packet.questions.iter().any(|question| is_chosen(question.qname.to_string()))))
+}
+
 /// Whether a name is this domain, or below it.
 fn is_below(name: &str, domain: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
@@ -200,7 +199,7 @@ fn is_below(name: &str, domain: &str) -> bool {
 }
 
 /// The addresses of hosts elsewhere in an answer.
-fn addresses(answer: &[u8]) -> Vec<IpAddr> {
+pub(crate) fn addresses(answer: &[u8]) -> Vec<IpAddr> {
     let Ok(packet) = Packet::parse(answer) else { return Vec::new() };
     let found = packet.answers.iter().filter_map(|record| match &record.rdata {
         RData::A(a) => Some(IpAddr::from(Ipv4Addr::from(a.address))),

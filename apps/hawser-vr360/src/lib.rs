@@ -3,6 +3,8 @@
 mod carriers;
 mod encode;
 mod film;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod page;
 mod play;
 mod protocol;

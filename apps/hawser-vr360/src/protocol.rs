@@ -16,7 +16,7 @@ use hawser_command::report::to_json;
 /// Application protocol.
 pub(super) const ALPN: &[u8] = b"hawser-vr360";
 /// Longest line: all tiles of the largest grid in six bytes each.
-const MAX_LINE: usize = 64 << 10;
+pub(super) const MAX_LINE: usize = 64 << 10;
 /// Largest picture of a tile.
 pub(super) const MAX_PICTURE: usize = 16 << 20;
 /// Bytes before the picture: chunk, tile, length.

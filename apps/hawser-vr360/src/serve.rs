@@ -15,7 +15,7 @@ use super::film::Film;
 use super::protocol::{self, CODE_BROKEN, CODE_DONE, Head, Lines, Said, Wish};
 use super::under_way::UnderWay;
 use super::waiting::{Order, Pace, Waiting};
-use hawser::policy::{FrameInfo, PolicySetFactory, Reliability, SegmentKind};
+use hawser::policy::{FrameInfo, PolicySetFactory, Reliability, SegmentKind, Time};
 use hawser::{Connection, Endpoint, Identity, Registry, SendStream, ServerConfig, WriteError};
 use hawser_command::exit::Failure;
 use hawser_command::hangup::{Hangup, reload};
@@ -205,10 +205,8 @@ impl Player {
     /// Takes what the player wants, until it wants nothing more.
     async fn hear(&self, mut lines: Lines) -> Result<(), Failure> {
         while let Some(wish) = lines.next::<Wish>().await? {
-            let left = Duration::from_millis(wish.left_ms.into()).min(LONGEST_WISH);
             let now = self.connection.now();
-            // The wish was under way for half a round trip.
-            let deadline = now + left.saturating_sub(self.round_trip() / 2);
+            let deadline = deadline(now, &wish, self.round_trip());
             let has = |tile| self.film.picture(wish.chunk, tile).cloned();
             self.waiting().take(now, &wish, deadline, &self.under_way, has);
             self.news.notify_one();
@@ -294,6 +292,13 @@ impl Player {
         let stats = paths.filter_map(|path| self.connection.path_stats(path.id));
         stats.map(|stats| stats.min_rtt).filter(|rtt| !rtt.is_zero()).min().unwrap_or_default()
     }
+}
+
+/// When the tiles of a wish are of no use any more.
+pub(super) fn deadline(now: Time, wish: &Wish, round_trip: Duration) -> Time {
+    let left = Duration::from_millis(wish.left_ms.into()).min(LONGEST_WISH);
+    // The wish was under way for half a round trip.
+    now + left.saturating_sub(round_trip / 2)
 }
 
 /// Writes a tile as one frame. The picture is not copied: players share it with the film.

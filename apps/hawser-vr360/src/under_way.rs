@@ -55,6 +55,13 @@ impl UnderWay {
         Ok(Place { under_way: self.clone(), tile, bytes })
     }
 
+    /// Tiles, and their bytes.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(super) fn held(&self) -> (usize, usize) {
+        let inner = self.lock();
+        (inner.tiles.len(), inner.bytes)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -83,7 +90,6 @@ mod tests {
         let many: Vec<_> = (0..u16::MAX).map_while(|tile| under_way.begin(3, tile, 1).ok()).collect();
         assert_eq!(many.len(), MAX_TILES - 1);
         drop(many);
-        let inner = under_way.lock();
-        assert_eq!((inner.tiles.len(), inner.bytes), (1, 10));
+        assert_eq!(under_way.held(), (1, 10));
     }
 }

@@ -75,7 +75,7 @@ pub(super) struct Waiting {
 }
 
 /// Chunks of which it is remembered what was begun.
-const MAX_CHUNKS: usize = 1024;
+pub(super) const MAX_CHUNKS: usize = 1024;
 
 impl Waiting {
     /// Takes a wish, which stands in the place of an earlier one for the same chunk: what that one wanted and this one does
@@ -149,6 +149,14 @@ impl Waiting {
             return Some(order);
         }
         None
+    }
+
+    /// Tiles that wait, and chunks of which it is remembered what was begun.
+    #[cfg(feature = "fuzzing")]
+    pub(super) fn held(&self) -> (usize, usize) {
+        assert_eq!(self.orders.len(), self.ranks.len(), "each has one rank");
+        assert_eq!(self.ends.len(), self.begun.len(), "what was begun is forgotten at a time");
+        (self.orders.len(), self.begun.len())
     }
 
     fn insert(&mut self, rank: Rank, order: Order) {

@@ -5,7 +5,6 @@ mod keys;
 mod leftovers;
 mod listing;
 mod quota;
-mod range;
 mod reply;
 #[cfg(test)]
 mod tests;
@@ -36,8 +35,8 @@ pub(crate) use upload::Upload;
 
 use digests::Digests;
 use hawser_command::digest::UPLOAD_OFFSET;
+use hawser_command::range::Selection;
 use listing::Pages;
-use range::Selection;
 use tree::{Entry, Location, Tree};
 use unfinished::Unfinished;
 use validators::Validators;

@@ -4,117 +4,20 @@
 //! lead out, without a moment between check and use (openat2(2), Linux 5.6). Where a sandbox lacks the call, the path is
 //! resolved first and compared, which a local user could race but a remote one can not.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, open, openat, openat2};
 use nix::sys::stat::Mode;
 
-use hawser_command::percent;
-
-/// How names of unfinished uploads begin. They are neither listed nor served.
-pub(super) const TEMPORARY_PREFIX: &str = ".hawser-upload-";
+pub(super) use hawser_command::location::{Location, TEMPORARY_PREFIX};
 
 /// The open files of this process, by number.
 const DESCRIPTORS: &str = "/proc/self/fd";
-
-/// A path below the folder: only plain names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Location {
-    names: Vec<OsString>,
-    /// Whether it can only be a folder: there is a slash at its end.
-    is_folder: bool,
-}
-
-/// A path in a request that names nothing below a folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BadPath {
-    #[error("the path has a broken percent escape")]
-    Escape,
-    #[error("the path may not contain `..`, an encoded slash or a NUL")]
-    Traversal,
-}
-
-impl Location {
-    /// Reads the path of a URL.
-    pub(super) fn parse(path: &str) -> Result<Self, BadPath> {
-        let mut names = Vec::new();
-        for segment in path.split('/') {
-            let name = percent::decode(segment).ok_or(BadPath::Escape)?;
-            match name.as_slice() {
-                b"" | b"." => {}
-                b".." => return Err(BadPath::Traversal),
-                other if other.contains(&b'/') || other.contains(&0) => return Err(BadPath::Traversal),
-                _ => names.push(OsString::from_vec(name)),
-            }
-        }
-        Ok(Location { names, is_folder: path.ends_with('/') })
-    }
-
-    /// The location of a name in this one.
-    pub(super) fn join(&self, name: &str) -> Self {
-        let mut names = self.names.clone();
-        names.push(name.into());
-        Location { names, is_folder: false }
-    }
-
-    /// The location that a symbolic link here means, `..` in it left to the kernel. `None`: it is not relative, or names no
-    /// file.
-    pub(super) fn behind(&self, link: &OsStr) -> Option<Self> {
-        let mut names = self.split()?.0.names;
-        let link = link.as_bytes();
-        names.extend(
-            link.split(|byte| *byte == b'/')
-                .filter(|name| !matches!(*name, b"" | b"."))
-                .map(|name| OsString::from_vec(name.to_vec())),
-        );
-        let names_file = !link.starts_with(b"/") && names.last().is_some_and(|name| name != "..");
-        names_file.then_some(Location { names, is_folder: false })
-    }
-
-    /// The folder this is in, and its name there; `None` for the top.
-    pub(super) fn split(&self) -> Option<(Location, &OsStr)> {
-        let (name, parents) = self.names.split_last()?;
-        Some((Location { names: parents.to_vec(), is_folder: true }, name))
-    }
-
-    /// The last name; empty at the top.
-    pub(super) fn name(&self) -> &Path {
-        self.names.last().map_or(Path::new(""), Path::new)
-    }
-
-    /// The names from the top.
-    pub(super) fn names(&self) -> &[OsString] {
-        &self.names
-    }
-
-    /// Returns true if a terminal can show the names as they are: without control characters, be it of UTF-8 or, where a name
-    /// is none, of a terminal with eight bits (C1: 0x80 to 0x9f).
-    pub(super) fn is_plain_text(&self) -> bool {
-        self.names.iter().flat_map(|name| name.as_bytes().utf8_chunks()).all(|chunk| {
-            !chunk.valid().chars().any(char::is_control) && chunk.invalid().iter().all(|byte| *byte >= 0xa0)
-        })
-    }
-
-    /// Whether a name in it begins with a dot.
-    pub(super) fn is_hidden(&self) -> bool {
-        self.names.iter().any(|name| name.as_bytes().starts_with(b"."))
-    }
-
-    /// Whether it belongs to an unfinished upload.
-    pub(super) fn is_temporary(&self) -> bool {
-        self.names.iter().any(|name| name.as_bytes().starts_with(TEMPORARY_PREFIX.as_bytes()))
-    }
-
-    fn to_path(&self) -> PathBuf {
-        if self.names.is_empty() { PathBuf::from(".") } else { self.names.iter().collect() }
-    }
-}
 
 /// Something that can be read.
 #[derive(Debug)]
@@ -155,7 +58,7 @@ impl Tree {
         // of which its writer dies, and devices do what they like.
         let found = self.open_below(location, OFlag::O_PATH)?;
         let metadata = found.metadata()?;
-        let (is_folder, is_file) = (metadata.is_dir(), metadata.is_file() && !location.is_folder);
+        let (is_folder, is_file) = (metadata.is_dir(), metadata.is_file() && !location.is_folder());
         if !is_folder && !is_file {
             return Err(io::ErrorKind::NotFound.into());
         }

@@ -16,7 +16,7 @@ const MAX_FIELDS: usize = 64;
 
 /// Why a program cannot be served.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum HttpError {
+pub(crate) enum HttpError {
     /// It broke off, or its header is too long.
     #[error("{0}")]
     Read(#[from] io::Error),
@@ -43,31 +43,24 @@ pub(super) async fn read_request(stream: &mut TcpStream) -> Result<Target, HttpE
         }
         let from = header.len();
         header.extend_from_slice(&peeked[..there]);
-        let end = end_of_header(&header).unwrap_or(header.len());
-        header.truncate(end);
+        let parsed = parse(&header);
+        let end = parsed.as_ref().ok().and_then(Option::as_ref).map_or(header.len(), |(_, end)| *end);
         let mut taken = vec![0; end - from];
         stream.read_exact(&mut taken).await?;
-        match parse(&header)? {
-            Some(target) => return Ok(target),
+        match parsed? {
+            Some((target, _)) => return Ok(target),
             None if header.len() > MAX_HEADER => return Err(HttpError::NoHttp),
             None => {}
         }
     }
 }
 
-/// Where the header ends, if it does.
-fn end_of_header(bytes: &[u8]) -> Option<usize> {
-    bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
-}
-
-/// The target of a request; `None` when more of its header must come.
-fn parse(header: &[u8]) -> Result<Option<Target>, HttpError> {
+/// The target of a request, and where its header ends; `None` when more of it must come.
+pub(crate) fn parse(header: &[u8]) -> Result<Option<(Target, usize)>, HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     let status = request.parse(header).map_err(|_| HttpError::NoHttp)?;
-    if status.is_partial() {
-        return Ok(None);
-    }
+    let httparse::Status::Complete(end) = status else { return Ok(None) };
     let method = request.method.unwrap_or_default();
     if method != "CONNECT" {
         return Err(HttpError::Method(method.chars().take(16).collect()));
@@ -75,7 +68,7 @@ fn parse(header: &[u8]) -> Result<Option<Target>, HttpError> {
     let target = request.path.unwrap_or_default();
     target
         .parse()
-        .map(Some)
+        .map(|target| Some((target, end)))
         .map_err(|error: hawser_masque::target::InvalidTarget| HttpError::Target(error.to_string()))
 }
 
@@ -131,7 +124,7 @@ mod tests {
     #[test]
     fn targets_are_read_of_whole_headers() {
         let request = b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n";
-        let target = Some("example.org:443".parse().unwrap());
+        let target = Some(("example.org:443".parse().unwrap(), request.len()));
         assert_eq!(parse(request).unwrap(), target);
         for length in 0..request.len() {
             assert_eq!(parse(&request[..length]).unwrap(), None, "{length}");
@@ -145,19 +138,25 @@ mod tests {
 
     #[tokio::test]
     async fn what_follows_the_header_stays_in_the_stream() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let mut stream = listener.accept().await.unwrap().0;
-        let reading = tokio::spawn(async move { (read_request(&mut stream).await.unwrap(), stream) });
-        for piece in ["CONNECT a:1 HTTP/1.1\r\nX: y\r", "\n\r\nfirst bytes"] {
-            program.write_all(piece.as_bytes()).await.unwrap();
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let whole: &[&str] = &["CONNECT a:1 HTTP/1.1\r\nX: y\r\n\r\nfirst bytes"];
+        let cut: &[&str] = &["CONNECT a:1 HTTP/1.1\r\nX: y\r", "\n\r\nfirst bytes"];
+        // Lines may end without a carriage return (RFC 9112 section 2.2).
+        let bare: &[&str] = &["CONNECT a:1 HTTP/1.1\nX: y\n\nfirst bytes"];
+        for pieces in [whole, cut, bare] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let mut stream = listener.accept().await.unwrap().0;
+            let reading = tokio::spawn(async move { (read_request(&mut stream).await.unwrap(), stream) });
+            for piece in pieces {
+                program.write_all(piece.as_bytes()).await.unwrap();
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            drop(program);
+            let (target, mut stream) = reading.await.unwrap();
+            assert_eq!(target.to_string(), "a:1");
+            let mut rest = String::new();
+            stream.read_to_string(&mut rest).await.unwrap();
+            assert_eq!(rest, "first bytes", "{pieces:?}");
         }
-        drop(program);
-        let (target, mut stream) = reading.await.unwrap();
-        assert_eq!(target.to_string(), "a:1");
-        let mut rest = String::new();
-        stream.read_to_string(&mut rest).await.unwrap();
-        assert_eq!(rest, "first bytes");
     }
 }

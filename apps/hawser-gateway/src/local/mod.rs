@@ -7,7 +7,11 @@ mod open;
 mod proxy;
 mod socks;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::http::parse as parse_connect;
 pub use proxy::{Proxy, ProxyConfig};
+#[cfg(feature = "fuzzing")]
+pub(crate) use socks::{Command, SocksError, datagram_header, read_datagram, read_greeting, read_request};
 
 use std::time::Duration;
 

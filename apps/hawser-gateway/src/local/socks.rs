@@ -26,7 +26,7 @@ const IPV6: u8 = 4;
 
 /// What a program asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// A TCP connection.
     Connect(Target),
     /// UDP, for datagrams that will come from this port of the program, or any if it is 0.
@@ -36,7 +36,7 @@ pub(super) enum Command {
 /// How a request is answered (RFC 1928 section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Succeeded = 0,
     Failure = 1,
     NotAllowed = 2,
@@ -78,7 +78,7 @@ impl Reply {
 
 /// Why a program cannot be served.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SocksError {
+pub(crate) enum SocksError {
     /// It broke off.
     #[error("{0}")]
     Read(#[from] std::io::Error),
@@ -94,7 +94,7 @@ pub(super) enum SocksError {
 }
 
 /// Reads the greeting; returns whether no authentication is among the methods.
-pub(super) async fn read_greeting(stream: &mut (impl AsyncRead + Unpin)) -> Result<bool, SocksError> {
+pub(crate) async fn read_greeting(stream: &mut (impl AsyncRead + Unpin)) -> Result<bool, SocksError> {
     if stream.read_u8().await? != VERSION {
         return Err(SocksError::Version);
     }
@@ -104,7 +104,7 @@ pub(super) async fn read_greeting(stream: &mut (impl AsyncRead + Unpin)) -> Resu
 }
 
 /// Reads the request.
-pub(super) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Result<Command, SocksError> {
+pub(crate) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Result<Command, SocksError> {
     let mut head = [0; 4];
     stream.read_exact(&mut head).await?;
     let [version, command, _, kind] = head;
@@ -139,13 +139,13 @@ pub(super) async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Resul
 }
 
 /// A datagram of a program: where to, and the payload. `None` for fragments, which nobody sends, and for what is none.
-pub(super) fn read_datagram(datagram: &[u8]) -> Option<(Target, &[u8])> {
+pub(crate) fn read_datagram(datagram: &[u8]) -> Option<(Target, &[u8])> {
     let rest = datagram.strip_prefix(&[0, 0, 0])?;
     read_target(rest)
 }
 
 /// The header of a datagram to a program: where it comes from.
-pub(super) fn datagram_header(from: &Target) -> Vec<u8> {
+pub(crate) fn datagram_header(from: &Target) -> Vec<u8> {
     let mut header = vec![0, 0, 0];
     match &from.host {
         Host::Address(address) => put_address(&mut header, SocketAddr::new(*address, from.port)),

@@ -27,6 +27,8 @@ pub use directory::SeenUser;
 
 use directory::Directory;
 pub use ip::{Device, IpCounters, IpNetwork};
+#[cfg(feature = "fuzzing")]
+pub(crate) use request::{key_of, tunnel_of};
 use resolve::Resolver;
 
 /// RFC 9114 section 8.1.

@@ -73,13 +73,13 @@ pub(super) async fn respond(
 }
 
 /// The key that a request shows.
-fn key_of(headers: &HeaderMap) -> Option<Key> {
+pub(crate) fn key_of(headers: &HeaderMap) -> Option<Key> {
     let field = headers.get(PROXY_AUTHORIZATION).or_else(|| headers.get(AUTHORIZATION))?;
     let (scheme, key) = field.to_str().ok()?.split_once(' ')?;
     if scheme.eq_ignore_ascii_case(BEARER) { key.parse().ok() } else { None }
 }
 
-fn tunnel_of(request: &Request<()>) -> Result<Tunnel, ProxyStatus> {
+pub(crate) fn tunnel_of(request: &Request<()>) -> Result<Tunnel, ProxyStatus> {
     let protocol = request.extensions().get::<Protocol>().map(hawser_h3::protocol_name);
     connect::read(request, protocol).map_err(|error| {
         let kind = match error {

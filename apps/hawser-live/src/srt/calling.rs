@@ -75,7 +75,7 @@ impl Calling {
                             .remark(format_args!("hawser: the encoder at {encoder} publishes over SRT"));
                     }
                     Got::Data(payload) => {
-                        reader.push(&payload);
+                        reader.push_datagram(&payload);
                         std::iter::from_fn(|| reader.next_tag()).for_each(|tag| self.hub.push_tag(tag));
                     }
                     Got::Refused(why) => return Err(why),
@@ -110,7 +110,7 @@ impl Calling {
 
 /// What comes of a call.
 #[derive(Debug, PartialEq, Eq)]
-enum Got {
+pub(crate) enum Got {
     Connected,
     Data(Vec<u8>),
     /// There is no connection, and why.
@@ -120,7 +120,7 @@ enum Got {
 }
 
 /// One call, without I/O.
-struct Call {
+pub(crate) struct Call {
     caller: Caller,
     listener: Listener,
     encoder: SocketAddr,
@@ -134,7 +134,7 @@ struct Call {
 }
 
 impl Call {
-    fn new(calling: &Calling, encoder: SocketAddr, now: Instant) -> Result<Self, String> {
+    pub(crate) fn new(calling: &Calling, encoder: SocketAddr, now: Instant) -> Result<Self, String> {
         let config = CallerConfig {
             stream_id: calling.target.stream_id.clone(),
             latency: calling.latency,
@@ -162,7 +162,7 @@ impl Call {
         })
     }
 
-    fn poll(&mut self) -> Option<Got> {
+    pub(crate) fn poll(&mut self) -> Option<Got> {
         if let Some(got) = self.got.pop_front() {
             return Some(got);
         }
@@ -183,7 +183,7 @@ impl Call {
         None
     }
 
-    fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
         if let Some((theirs, _)) = self.open {
             let (_, mut bytes) = self.listener.poll_transmit()?;
             bytes.get_mut(DESTINATION)?.copy_from_slice(&theirs.to_be_bytes());
@@ -211,7 +211,7 @@ impl Call {
         Some(edited)
     }
 
-    fn handle(&mut self, now: Instant, bytes: &mut [u8]) {
+    pub(crate) fn handle(&mut self, now: Instant, bytes: &mut [u8]) {
         let Some((_, id)) = self.open else {
             self.caller.handle_datagram(now, self.encoder, bytes);
             match self.caller.poll_event() {
@@ -279,11 +279,11 @@ impl Call {
         self.listener.handle_datagram(now, WITHIN, &bytes);
     }
 
-    fn poll_timeout(&self) -> Option<Instant> {
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         if self.open.is_some() { self.listener.poll_timeout() } else { self.caller.poll_timeout() }
     }
 
-    fn handle_timeout(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.open.is_some() {
             self.listener.handle_timeout(now);
         } else {

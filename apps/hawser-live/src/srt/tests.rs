@@ -1,3 +1,4 @@
+use super::callers::key_of;
 use super::*;
 
 #[test]

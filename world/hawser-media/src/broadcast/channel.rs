@@ -3,19 +3,17 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use bytes::Bytes;
 use hawser_policy::Time;
 
-use super::Unit;
 use super::queue::{Limits, Queue, QueueCounts, milliseconds_from};
 use super::timeline::{Timeline, TimelineCounts};
+use super::{MAX_HEADER, MAX_HEADERS, Unit};
 use crate::flv::{Role, Tag, TagKind};
 
 /// Audio of an encoder that has sent no video for so long, in milliseconds, is handed on without it. Encoders that have both
 /// send the header of the video first, or soon.
 const AUDIO_ALONE: u32 = 1_000;
-
-/// Headers that are kept: of each track one for video and one for audio.
-const MAX_HEADERS: usize = 32;
 
 /// A subscriber of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -291,8 +289,10 @@ impl Channel {
     fn keep(&mut self, unit: &Unit) {
         if unit.role.is_header() {
             self.headers.retain(|other| !unit.replaces(other));
-            if self.headers.len() < MAX_HEADERS {
-                self.headers.push(unit.clone());
+            if self.headers.len() < MAX_HEADERS && unit.tag.data.len() <= MAX_HEADER {
+                // A copy: it may be a small part of what it came in, and stays as long as the source.
+                let data = Bytes::copy_from_slice(&unit.tag.data);
+                self.headers.push(Unit { tag: Tag { data, ..unit.tag.clone() }, ..unit.clone() });
             }
             return;
         }

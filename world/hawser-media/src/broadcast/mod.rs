@@ -11,6 +11,8 @@
 
 mod channel;
 mod delay;
+#[cfg(test)]
+mod hostile;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,11 @@ pub use timeline::{Timeline, TimelineCounts};
 use hawser_policy::Time;
 
 use crate::flv::{Role, Tag};
+
+/// Headers that are kept: of each track one for video and one for audio.
+const MAX_HEADERS: usize = 32;
+/// The largest that is kept. Those of encoders have some hundred bytes, metadata some thousand.
+const MAX_HEADER: usize = 1 << 20;
 
 /// A tag on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hawser_policy::Time;
 
-use super::Unit;
+use super::{MAX_HEADER, MAX_HEADERS, Unit};
 use crate::flv::Role;
 use crate::video::FrameKind;
 use crate::{LeftOut, Tail, Verdict};
@@ -38,11 +38,13 @@ pub(super) fn milliseconds_from(first: u32, last: u32) -> u32 {
 }
 
 /// A bounded queue of tags. One that is full loses its oldest tags up to a key frame, or all of them and what follows up to
-/// the next one; headers are never lost.
+/// the next one; of headers it keeps the latest.
 #[derive(Debug)]
 pub(super) struct Queue {
     limits: Limits,
     units: VecDeque<Unit>,
+    /// Timestamps of those that are no headers, in their order.
+    times: VecDeque<u32>,
     bytes: usize,
     /// Nothing but headers is taken before a key frame.
     waits_for_key: bool,
@@ -57,7 +59,8 @@ impl Queue {
     pub(super) fn new(limits: Limits, waits_for_key: bool) -> Self {
         let counts = QueueCounts::default();
         let tail = limits.lag.map(|lag| Tail::new(LeftOut::Groups, lag));
-        Queue { limits, units: VecDeque::new(), bytes: 0, waits_for_key, is_skipping: false, tail, counts }
+        let (units, times) = (VecDeque::new(), VecDeque::new());
+        Queue { limits, units, times, bytes: 0, waits_for_key, is_skipping: false, tail, counts }
     }
 
     pub(super) fn push(&mut self, unit: Unit) {
@@ -79,15 +82,25 @@ impl Queue {
             (self.waits_for_key, self.is_skipping) = (false, false);
         }
         self.bytes += unit.size();
-        self.units.push_back(unit);
+        self.append(unit);
         if self.is_full() {
             self.skip();
         }
     }
 
+    fn append(&mut self, unit: Unit) {
+        if !unit.role.is_header() {
+            self.times.push_back(unit.tag.timestamp);
+        }
+        self.units.push_back(unit);
+    }
+
     /// The next unit, which leaves at this time.
     pub(super) fn pop(&mut self, now: Time) -> Option<Unit> {
         let unit = self.units.pop_front()?;
+        if !unit.role.is_header() {
+            self.times.pop_front();
+        }
         self.bytes -= unit.size();
         if let Some(tail) = &mut self.tail {
             tail.on_sent(now, unit.size() as u64, self.bytes as u64);
@@ -108,18 +121,25 @@ impl Queue {
 
     /// Leaves out the newest frames that wait, until they were so many bytes; sound stays, and what lies before a key frame.
     fn leave_out_newest(&mut self, bytes: u64) {
-        let (mut freed, mut at) = (0, self.units.len());
-        while freed < bytes && at > 0 {
-            at -= 1;
-            match self.units[at].role {
-                Role::KeyFrame => return,
-                Role::DeltaFrame => {}
-                _ => continue,
+        let (mut freed, mut from) = (0, self.units.len());
+        for (at, unit) in self.units.iter().enumerate().rev() {
+            if freed >= bytes || unit.role == Role::KeyFrame {
+                break;
             }
-            let Some(unit) = self.units.remove(at) else { return };
-            freed += unit.size() as u64;
-            self.bytes -= unit.size();
-            self.note_skipped(&unit);
+            if unit.role == Role::DeltaFrame {
+                (freed, from) = (freed + unit.size() as u64, at);
+            }
+        }
+        let newest = self.units.split_off(from);
+        let timed = newest.iter().filter(|unit| !unit.role.is_header()).count();
+        self.times.truncate(self.times.len() - timed);
+        for unit in newest {
+            if unit.role == Role::DeltaFrame {
+                self.bytes -= unit.size();
+                self.note_skipped(&unit);
+            } else {
+                self.append(unit);
+            }
         }
     }
 
@@ -143,10 +163,8 @@ impl Queue {
 
     fn is_full(&self) -> bool {
         // Headers may have old times, and a single tag is always let through.
-        let mut times =
-            self.units.iter().filter(|unit| !unit.role.is_header()).map(|unit| unit.tag.timestamp);
-        let span =
-            times.next().zip(times.next_back()).map_or(0, |(first, last)| milliseconds_from(first, last));
+        let ends = self.times.front().zip(self.times.back());
+        let span = ends.map_or(0, |(first, last)| milliseconds_from(*first, *last));
         self.units.len() > 1 && (self.bytes > self.limits.bytes || span > self.limits.span)
     }
 
@@ -165,8 +183,11 @@ impl Queue {
         self.counts.skips += 1;
         let mut headers: Vec<Unit> = Vec::new();
         for unit in dropped {
-            if unit.role.is_header() {
+            if unit.role.is_header() && unit.tag.data.len() <= MAX_HEADER {
                 headers.retain(|other| !unit.replaces(other));
+                if headers.len() == MAX_HEADERS {
+                    headers.remove(0);
+                }
                 headers.push(unit);
             } else {
                 self.note_skipped(&unit);
@@ -175,6 +196,8 @@ impl Queue {
         // Those that were skipped over still tell how to decode what follows.
         headers.into_iter().rev().for_each(|header| self.units.push_front(header));
         self.bytes = self.units.iter().map(Unit::size).sum();
+        let timed = self.units.iter().filter(|unit| !unit.role.is_header());
+        self.times = timed.map(|unit| unit.tag.timestamp).collect();
     }
 
     /// Where the newest half of what may wait begins, if all of it are places to begin at.

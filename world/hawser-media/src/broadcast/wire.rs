@@ -279,7 +279,8 @@ impl UnitReader {
             Stage::Head(header) => self.stage = Stage::Body { header, lacking: 0 },
             Stage::Body { header, lacking } => {
                 let Header { mut unit, written_at, size, head, .. } = header;
-                unit.tag.data = self.filled.split().freeze();
+                // A buffer of its own: a small unit does not keep that of a large one before it.
+                unit.tag.data = std::mem::take(&mut self.filled).freeze();
                 let padded = u32::try_from(lacking).unwrap_or(u32::MAX);
                 unit.padded = unit.padded.saturating_add(padded);
                 self.stage = Stage::Header;

@@ -12,7 +12,7 @@ use crate::flv::{Media, PlayerTimes, Tag};
 /// Milliseconds of a segment of sound alone, and after which a segment without a key frame ends all the same.
 const SOUND_SEGMENT: u64 = 2_000;
 const MAX_SEGMENT: u64 = 10_000;
-/// Bytes of a part, and milliseconds of a step that is believed.
+/// Bytes of a part, with what is kept for each of its samples, and milliseconds of a step that is believed.
 const MAX_PART: usize = 16 << 20;
 const MAX_STEP: u64 = 1_000;
 /// Milliseconds of the last sample of a part before the next one comes: of video, and of audio.
@@ -105,7 +105,7 @@ impl Segmenter {
                 (last.duration, self.steps[at]) = (step as u32, (step as u32).max(1));
             }
         }
-        self.bytes += sample.data.len();
+        self.bytes += sample.data.len() + size_of::<TimedSample>();
         self.open[at].push(TimedSample {
             time,
             duration: self.steps[at],
@@ -141,6 +141,11 @@ impl Segmenter {
     fn cut_before(&mut self, time: u64, at: usize, is_key: bool, events: &mut Vec<SegmentEvent>) {
         let leads = at == 0 || self.tracks.video.is_none();
         if !leads {
+            // Where the pictures rest, nothing else would end the part.
+            let start = self.open[at].first().map_or(time, |sample| sample.time);
+            if time.saturating_sub(start) >= MAX_SEGMENT || self.bytes >= MAX_PART {
+                events.extend(self.flush(time).map(SegmentEvent::Part));
+            }
             return;
         }
         let Some(start) = self.start() else {

@@ -142,3 +142,23 @@ fn an_encoder_without_key_frames_does_not_fill_the_memory() {
     }
     assert_eq!(found.iter().map(|part| part.start).collect::<Vec<_>>(), [0, 10_000]);
 }
+
+/// One that announces pictures and sends sound alone, be its clock at rest.
+#[test]
+fn sound_without_the_pictures_that_were_announced_does_not_fill_the_memory() {
+    for step in [20, 0] {
+        let mut segmenter = Segmenter::new(400);
+        segmenter.push(&tag(TagKind::Video, 0, AVC));
+        segmenter.push(&tag(TagKind::Audio, 0, AAC));
+        let mut lengths = Vec::new();
+        for at in 0..700_000 {
+            lengths.extend(parts(segmenter.push(&sound(step * at))).iter().map(|part| part.bytes.len()));
+            if lengths.len() == 2 {
+                break;
+            }
+        }
+        assert_eq!(lengths.len(), 2, "parts end");
+        // The clock ends them after ten seconds of 50 pieces each, or what is kept of them after 16 MiB.
+        assert!(lengths.iter().all(|length| *length <= 16 << 20), "{lengths:?}");
+    }
+}

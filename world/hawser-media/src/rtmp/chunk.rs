@@ -202,7 +202,8 @@ impl ChunkReader {
             kind: stream.kind,
             stream: stream.stream,
             timestamp: stream.timestamp,
-            payload: stream.partial.split().freeze(),
+            // A buffer of its own: one that small messages shared with a large one before them would be kept for as long as they are.
+            payload: std::mem::take(&mut stream.partial).freeze(),
         }))
     }
 }

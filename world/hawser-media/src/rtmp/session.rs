@@ -98,7 +98,8 @@ impl Aggregate {
         }
         let offset = *self.offset.get_or_insert(self.timestamp.wrapping_sub(time));
         self.rest.advance(PART_HEADER);
-        let data = self.rest.split_to(size);
+        // Copied, so that a small part that is kept does not keep the whole.
+        let data = Bytes::copy_from_slice(&self.rest.split_to(size));
         self.rest.advance(PART_TRAILER.min(self.rest.len()));
         Some((kind, time.wrapping_add(offset), data))
     }

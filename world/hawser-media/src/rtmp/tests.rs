@@ -248,6 +248,34 @@ fn what_a_peer_can_make_us_keep_has_caps() {
     assert_eq!(amf::read(&[5; 300]).len(), 256);
 }
 
+/// What a message or a part is kept for does not keep what came with it.
+#[test]
+fn small_messages_keep_nothing_but_themselves() {
+    let mut session = publishing();
+    let found = events(&mut session, &message(9, 0, &[0x17; 60_000]));
+    let part = |size: usize| {
+        let mut part = vec![8];
+        part.extend_from_slice(&(size as u32).to_be_bytes()[1..]);
+        part.extend_from_slice(&[0; 7]);
+        part.resize(part.len() + size + 4, 0xaf);
+        part
+    };
+    let aggregate = [part(10), part(50_000)].concat();
+    let found = [found, events(&mut session, &message(22, 0, &aggregate))].concat();
+    let found = [found, events(&mut session, &message(8, 0, &[0xaf; 10]))].concat();
+    let lengths: Vec<usize> = found
+        .iter()
+        .map(|event| match event {
+            Event::Tag(tag) => {
+                assert!(tag.data.is_unique(), "{} bytes share what they came in", tag.data.len());
+                tag.data.len()
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(lengths, [60_000, 10, 50_000, 10]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

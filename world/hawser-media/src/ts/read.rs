@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::{AAC, AVC, HEVC, PACKET, SYNC, TICKS, TIME_MASK, section};
 use crate::codec::aac::{AacConfig, FRAME_SAMPLES, adts_frame};
@@ -41,7 +41,7 @@ struct Stream {
     last_time: Option<u64>,
 }
 
-/// Reads packets as they come. It keeps one picture and one piece of sound, [`MAX_TAG`] bytes each.
+/// Reads packets as they come. It keeps one picture and one piece of sound, [`MAX_TAG`] bytes each, and [`MAX_TAGS`] of what was read.
 #[derive(Debug, Default)]
 pub struct TsReader {
     buffer: BytesMut,
@@ -53,23 +53,16 @@ pub struct TsReader {
 }
 
 impl TsReader {
-    /// Takes the next bytes: the packets in them are read at once.
+    /// Takes the next bytes of a stream, wherever it is cut. A packet is one if another follows it, so that the last one waits.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
-        while self.buffer.len() >= PACKET {
-            // The next packet begins where this one ends, unless what looks like one is none.
-            let is_packet =
-                self.buffer[0] == SYNC && self.buffer.get(PACKET).is_none_or(|next| *next == SYNC);
-            if !is_packet {
-                let skipped = self.buffer[1..].iter().position(|byte| *byte == SYNC);
-                let skipped = skipped.map_or(self.buffer.len(), |at| at + 1);
-                self.counts.skipped_bytes += skipped as u64;
-                let _ = self.buffer.split_to(skipped);
-                continue;
-            }
-            let packet = self.buffer.split_to(PACKET).freeze();
-            self.packet(&packet);
-        }
+        self.take_packets(false);
+    }
+
+    /// Takes a datagram, at whose end a packet ends: nothing waits.
+    pub fn push_datagram(&mut self, datagram: &[u8]) {
+        self.buffer.extend_from_slice(datagram);
+        self.take_packets(true);
     }
 
     /// The next tag.
@@ -79,6 +72,7 @@ impl TsReader {
 
     /// The stream is over: what has begun is complete.
     pub fn end(&mut self) {
+        self.take_packets(true);
         for at in 0..self.streams.len() {
             self.complete(at);
         }
@@ -87,6 +81,31 @@ impl TsReader {
     /// What was wrong until now.
     pub fn counts(&self) -> TsCounts {
         self.counts
+    }
+
+    /// Reads the packets that are there; `ends`: a packet ends where the bytes do.
+    fn take_packets(&mut self, ends: bool) {
+        loop {
+            let skipped = self.buffer.iter().position(|byte| *byte == SYNC).unwrap_or(self.buffer.len());
+            self.skip(skipped);
+            match self.buffer.get(PACKET) {
+                Some(&SYNC) => {}
+                // What looks like a packet is none.
+                Some(_) => {
+                    self.skip(1);
+                    continue;
+                }
+                None if ends && self.buffer.len() == PACKET => {}
+                None => return,
+            }
+            let packet = self.buffer.split_to(PACKET).freeze();
+            self.packet(&packet);
+        }
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.counts.skipped_bytes += count as u64;
+        self.buffer.advance(count);
     }
 
     fn packet(&mut self, packet: &Bytes) {
@@ -265,7 +284,9 @@ impl Stream {
     /// The tags of a packet of sound, which has several frames.
     fn sound(&mut self, mut data: &[u8], decoding: u64) -> Vec<Tag> {
         let (mut tags, mut count) = (Vec::new(), 0);
-        while let Some((config, head, length)) = adts_frame(data) {
+        while tags.len() < MAX_TAGS
+            && let Some((config, head, length)) = adts_frame(data)
+        {
             let Some(frame) = data.get(head..length) else { break };
             let samples = u64::from(FRAME_SAMPLES) * count * 1_000;
             let time = (decoding / TICKS + samples / u64::from(config.rate)) as u32;

@@ -92,6 +92,42 @@ fn a_picture_that_lacks_a_packet_is_left_out_and_the_rest_is_read() {
     assert_eq!(of(TagKind::Audio, &got), of(TagKind::Audio, &tags));
 }
 
+/// What looks like a packet is one if another follows it, wherever the bytes are cut; in datagrams, also at their end.
+#[test]
+fn a_packet_is_one_by_what_follows_it() {
+    let good = muxed(&clip()[..4]);
+    let mut fake = good[..PACKET].to_vec();
+    fake.push(0);
+    let bytes = [&fake[..], &good].concat();
+    for size in [1, 7, PACKET, bytes.len()] {
+        let (_, counts) = read(bytes.chunks(size).map(<[u8]>::to_vec));
+        assert_eq!(counts, TsCounts { skipped_bytes: fake.len() as u64, ..TsCounts::default() }, "{size}");
+    }
+    let mut reader = TsReader::default();
+    let sound = |reader: &mut TsReader| {
+        std::iter::from_fn(|| reader.next_tag()).filter(|tag| tag.kind == TagKind::Audio).count()
+    };
+    reader.push(&muxed(&clip()[1..4]));
+    assert_eq!(sound(&mut reader), 0, "its last packet waits");
+    reader.push_datagram(&[]);
+    assert_eq!(sound(&mut reader), 2, "a set-up and a piece");
+}
+
+#[test]
+fn pieces_of_sound_in_one_packet_have_a_cap() {
+    let frame = [0xff, 0xf1, 0x50, 0x80, 0, 0xff, 0xfc];
+    let mut pes = vec![0, 0, 1, 0xc0, 0, 0, 0x84, 0x80, 5, 0x21, 0, 1, 0, 1];
+    pes.extend(frame.repeat(6_000));
+    let mut bytes = muxed(&clip()[1..4])[..2 * PACKET].to_vec();
+    for (at, piece) in pes.chunks(PACKET - 4).enumerate() {
+        bytes.extend_from_slice(&[SYNC, if at == 0 { 0x41 } else { 1 }, 1, 0x10 | at as u8 & 15]);
+        bytes.extend_from_slice(piece);
+        bytes.resize(bytes.len().next_multiple_of(PACKET), 0);
+    }
+    let (tags, _) = read([bytes]);
+    assert_eq!(tags.len(), 4_096);
+}
+
 #[test]
 fn times_go_on_when_their_33_bits_are_used_up() {
     let mut bytes = muxed(&clip());

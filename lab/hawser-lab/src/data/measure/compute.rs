@@ -102,3 +102,33 @@ pub(super) fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
     let (together, first, second) = (sum(&|a, b| a * b), sum(&|a, _| a * a), sum(&|_, b| b * b));
     (pairs.len() >= 3 && first > 0.0 && second > 0.0).then(|| together / (first * second).sqrt())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::data::measure::{Records, Report};
+
+    /// Anybody may upload records (found by the fuzz target `measure`).
+    #[test]
+    fn counters_that_no_flow_has_do_not_overflow() {
+        let flow = |index: u32| {
+            let most = u64::MAX;
+            format!(
+                r#"{{"index":{index},"began_ms":0,"connected_ms":1,"acked_bytes":{most},"packets_sent":{most},"packets_lost":{most},
+                "samples":{{"interval_ms":100,"bytes":[{}],"packets_sent":[],"packets_lost":[],"rtt_ms":[]}}}}"#,
+                vec![most.to_string(); 20].join(",")
+            )
+        };
+        let line = format!(
+            r#"{{"kind":"session","id":"0000000001-0000000000000001","run":"0000000000000001","interface":"wlan0","address":"192.0.2.7",
+            "association":0,"attempt":0,"unix":0,"run_ms":0,"server":"s","stopped_ms":1000,"ok":true,"end":"stopped",
+            "configuration":{{"controller":"cubic","direction":"up","flows":2}},"flows":[{},{}]}}"#,
+            flow(0),
+            flow(1)
+        );
+        let records = Records::of_lines(Path::new("forged.jsonl"), line.replace('\n', "").as_bytes());
+        assert_eq!((records.sessions.len(), records.unreadable.len()), (1, 0));
+        assert!(Report::of(&records).html().contains("wlan0"));
+    }
+}

@@ -53,26 +53,26 @@ impl Records {
         let mut known = HashSet::new();
         for place in places {
             for file in files(place)? {
-                records.read_file(&file, &mut known)?;
+                records.add_lines(&file, &bytes_of(&file)?, &mut known);
             }
         }
         if known.is_empty() {
             let places = places.iter().map(|place| place.display().to_string()).collect();
             return Err(RecordsError::None { places });
         }
-        records.sessions.sort_by(|one, other| {
-            let key = |session: &Session| (session.run, session.interface.clone());
-            key(one).cmp(&key(other)).then(one.run_ms.total_cmp(&other.run_ms))
-        });
+        records.sort();
         Ok(records)
     }
 
-    fn read_file(&mut self, path: &Path, known: &mut HashSet<RecordId>) -> Result<(), RecordsError> {
-        let failed = |source| RecordsError::Read { path: path.to_owned(), source };
-        if std::fs::metadata(path).map_err(failed)?.len() > LARGEST {
-            return Err(failed(io::Error::other("it is larger than 4 GiB")));
-        }
-        let bytes = std::fs::read(path).map_err(failed)?;
+    /// The same of the lines of one file.
+    pub fn of_lines(path: &Path, lines: &[u8]) -> Records {
+        let mut records = Records::default();
+        records.add_lines(path, lines, &mut HashSet::new());
+        records.sort();
+        records
+    }
+
+    fn add_lines(&mut self, path: &Path, bytes: &[u8], known: &mut HashSet<RecordId>) {
         for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
             if line.trim_ascii().is_empty() {
                 continue;
@@ -86,7 +86,13 @@ impl Records {
                 Err(_) => self.unreadable.push((path.to_owned(), number)),
             }
         }
-        Ok(())
+    }
+
+    fn sort(&mut self) {
+        self.sessions.sort_by(|one, other| {
+            let key = |session: &Session| (session.run, session.interface.clone());
+            key(one).cmp(&key(other)).then(one.run_ms.total_cmp(&other.run_ms))
+        });
     }
 
     fn add(&mut self, record: Record) {
@@ -116,6 +122,15 @@ impl Records {
     pub fn server_flow(&self, session: &Session, index: u32) -> Option<&ServerFlow> {
         self.server_flows.get(&(session.id.clone(), index))?.first()
     }
+}
+
+/// What is in a file, unless that is too large.
+fn bytes_of(path: &Path) -> Result<Vec<u8>, RecordsError> {
+    let failed = |source| RecordsError::Read { path: path.to_owned(), source };
+    if std::fs::metadata(path).map_err(failed)?.len() > LARGEST {
+        return Err(failed(io::Error::other("it is larger than 4 GiB")));
+    }
+    std::fs::read(path).map_err(failed)
 }
 
 /// The files of a place: itself, or those in a folder that may have records.

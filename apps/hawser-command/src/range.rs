@@ -7,7 +7,7 @@ use http::header::RANGE;
 
 /// What a `Range` field selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Selection {
+pub enum Selection {
     /// Everything: there is no such field, or it is one that a server may ignore (several ranges, another unit).
     Whole,
     /// These bytes; not empty.
@@ -17,7 +17,8 @@ pub(super) enum Selection {
 }
 
 impl Selection {
-    pub(super) fn of(headers: &HeaderMap, length: u64) -> Self {
+    /// What the fields of a request select of a file of this length.
+    pub fn of(headers: &HeaderMap, length: u64) -> Self {
         let Some(field) = headers.get(RANGE).and_then(|value| value.to_str().ok()) else {
             return Selection::Whole;
         };
