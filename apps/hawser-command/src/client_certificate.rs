@@ -12,7 +12,13 @@ use crate::exit::Failure;
 #[command(next_help_heading = "Connection")]
 pub struct ClientCertificate {
     /// Show this certificate chain (PEM) to a server that asks for one (`hawser serve --client-ca`)
-    #[arg(long, value_name = "FILE", requires = "client_key", conflicts_with = "session_file", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "client_key",
+        conflicts_with = "session_file",
+        hide_short_help = true
+    )]
     client_cert: Option<PathBuf>,
     /// Private key of that certificate (PEM), readable by its owner only
     #[arg(long, value_name = "FILE", requires = "client_cert", hide_short_help = true)]
@@ -35,7 +41,8 @@ pub fn refused_by_server(error: &ConnectionError) -> Option<String> {
     const REQUIRED: Code = Code::crypto(116);
     let ConnectionError::PeerTransport(error) = error else { return None };
     if error.code == REQUIRED {
-        let text = "the server wants a certificate of its clients: name one with --client-cert and --client-key";
+        let text =
+            "the server wants a certificate of its clients: name one with --client-cert and --client-key";
         return Some(text.to_owned());
     }
     Some(format!("the server refuses the client's certificate (--client-cert): {}", reason(error)?))
@@ -74,7 +81,8 @@ mod tests {
         // No application protocol in common, and a server of which this end thinks the same.
         assert_eq!(by_server(120), None);
         assert_eq!(refused_by_server(&ConnectionError::Transport(error(45))), None);
-        let client = |alert| refused_client(&AcceptError::Handshake(ConnectionError::Transport(error(alert))));
+        let client =
+            |alert| refused_client(&AcceptError::Handshake(ConnectionError::Transport(error(alert))));
         assert!(client(48).unwrap().contains("no authority that the server knows"));
         assert_eq!(client(120), None);
     }

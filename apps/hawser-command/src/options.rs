@@ -21,8 +21,8 @@ use crate::units::parse_bytes;
 use hawser::policy::PolicySetFactory;
 use hawser::{
     Cipher, ClientConfig, Connection, FileSessions, Identity, LinkSelector, Links, PathManagerFactory,
-    PathSpec, Pin, PolicySpec, QlogAddresses, Registry, ServerConfigBuilder, SessionFileError, TransportConfig, Trust, VersionPreference,
-    Versions,
+    PathSpec, Pin, PolicySpec, QlogAddresses, Registry, ServerConfigBuilder, SessionFileError,
+    TransportConfig, Trust, VersionPreference, Versions,
 };
 pub use values::{bare_host, listen_address, prefix, seconds, seconds_or_none, workers};
 

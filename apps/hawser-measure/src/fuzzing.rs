@@ -17,7 +17,7 @@ pub enum Heard {
     Upload(String),
     /// One of them.
     Record(Box<Record>),
-    /// A line in its place that is none.
+    /// A line in its place that is no record.
     NoRecord,
 }
 

@@ -70,7 +70,7 @@ fn check(found: &[Tag], received: usize) {
     assert!(found.len() <= received / 3 + 1 && bytes <= 16 * received, "{} tags of {bytes}", found.len());
 }
 
-/// The bytes of a script: an honest stream, of which some packets are left out, sent twice or changed, packets with headers of ours and any
+/// The bytes of a script: an honest stream, of which some packets are left out, sent twice or changed, packets with headers of this target and any
 /// payload, and any bytes.
 fn made(script: &[u8]) -> Vec<u8> {
     let mut script = Reader::new(script);

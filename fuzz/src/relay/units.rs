@@ -1,6 +1,6 @@
 //! The stream of units from a publisher to a relay and from there to players, in which bodies of frames may have gaps.
 //!
-//! An input is a byte, and then pieces: bytes behind their length, a unit of ours, or so many bytes that will not come.
+//! An input is a byte, and then pieces: bytes behind their length, a unit of the own format, or so many bytes that will not come.
 
 use bytes::Bytes;
 use hawser_media::broadcast::Unit;
@@ -117,7 +117,7 @@ fn pieces(data: &[u8]) -> Vec<Piece> {
                 let Some(bytes) = piece(&mut script) else { break };
                 pieces.push(Piece::Bytes(bytes.to_vec()));
             }
-            // A unit of ours; of its body the end may be missing.
+            // A unit of the own format; of its body the end may be missing.
             3..=6 => {
                 let (Ok(kind), Ok(number), Ok(short)) =
                     (script.read_u8(), script.read_u8(), script.read_u8())

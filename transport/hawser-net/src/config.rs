@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "qlog")]
+use hawser_core::QlogAddresses;
 use hawser_core::crypto::{
     ResumableVerifier, RustlsClient, RustlsServer, ServerId, SessionStore, default_provider, default_ticketer,
 };
-#[cfg(feature = "qlog")]
-use hawser_core::QlogAddresses;
 use hawser_core::{EndpointGroup, PreferredAddresses, TransportConfig, Version, VersionPreference, Versions};
 use hawser_paths::FastestReturn;
 use hawser_policy::{Composed, FeatureId, Registry};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hawser_net::rustls::pki_types::pem::PemObject;
 use hawser_net::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use hawser_net::{
-    AcceptError, ClientAuthorities, ClientConfig, ConfigError, Connection, ConnectionError, Endpoint, Identity,
-    Links, MemorySessions, ServerConfig, Trust,
+    AcceptError, ClientAuthorities, ClientConfig, ConfigError, Connection, ConnectionError, Endpoint,
+    Identity, Links, MemorySessions, ServerConfig, Trust,
 };
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 

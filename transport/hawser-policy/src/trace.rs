@@ -129,7 +129,7 @@ impl fmt::Debug for Trace {
     }
 }
 
-/// Keeps notes in their order until they are taken, for tests and for whoever reads them later.
+/// Keeps notes in their order until they are taken, for tests and for readers later.
 #[derive(Debug)]
 pub struct Notes {
     most: usize,

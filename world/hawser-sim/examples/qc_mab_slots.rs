@@ -132,7 +132,7 @@ fn columns(outcome: &Outcome, notes: &[Note]) -> Vec<(&'static str, f64)> {
     ]
 }
 
-/// A value of a note; zero where there is none.
+/// A value of a note; zero if absent.
 fn value(note: &Note, name: &str) -> f64 {
     note.number(name).unwrap_or(0.0)
 }

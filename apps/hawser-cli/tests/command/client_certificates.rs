@@ -93,7 +93,9 @@ fn refused_certificates_are_said_at_both_ends() {
         let options = files.issue(name, issuer, last_year);
         let lines = |log: &Path| {
             let text = fs::read_to_string(log).unwrap();
-            text.lines().filter(|line| line.contains("certificate is refused") && line.contains(reason)).count()
+            text.lines()
+                .filter(|line| line.contains("certificate is refused") && line.contains(reason))
+                .count()
         };
         let before = lines(&log);
         for command in [server.put(&[&file, &url]), server.get(&[&url])] {

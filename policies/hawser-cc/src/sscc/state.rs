@@ -29,7 +29,7 @@ pub(super) struct State {
     paths: Vec<Path>,
     models: Option<Arc<Models>>,
     memory: Arc<Mutex<PrefixMemory>>,
-    /// The log alone, and whoever listens to the connection as well.
+    /// The log alone, and those who listen to the connection as well.
     log: Trace,
     trace: Trace,
     random: Random,

@@ -142,10 +142,7 @@ mod tests {
         parameters.signed_by(&KeyPair::generate().unwrap(), issuer).unwrap().der().clone()
     }
 
-    fn check(
-        root: &CertificateDer<'static>,
-        chain: &[CertificateDer<'static>],
-    ) -> Result<(), rustls::Error> {
+    fn check(root: &CertificateDer<'static>, chain: &[CertificateDer<'static>]) -> Result<(), rustls::Error> {
         let provider = hawser_core::crypto::default_provider();
         let verifier = ClientAuthorities::new(vec![root.clone()]).verifier(&provider).unwrap();
         // 2026-11-20.

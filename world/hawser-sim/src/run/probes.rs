@@ -50,7 +50,7 @@ pub struct Probes {
     notes: Vec<(usize, Note)>,
 }
 
-/// A name that is none of a probe.
+/// A name without a probe.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no probe {name:?}; {known}")]
 pub struct UnknownProbe {

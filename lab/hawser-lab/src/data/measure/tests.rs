@@ -451,7 +451,8 @@ fn drive() -> Records {
         server_flow(2, &second, sender(50_000_000, 100, steady(&rtts, 5000))),
     ];
     let sessions = vec![with_radio("a", 44.0, first), with_radio("a", 44.002, second), third];
-    let server_flows = flows.into_iter().map(|flow| ((flow.session.clone(), flow.index), vec![flow])).collect();
+    let server_flows =
+        flows.into_iter().map(|flow| ((flow.session.clone(), flow.index), vec![flow])).collect();
     Records { sessions, server_flows, ..Records::default() }
 }
 

@@ -114,7 +114,10 @@ mod tests {
             tuple("203.0.113.9:443", "[::ffff:10.1.0.7]:5002"),
             pair("198.51.100.1:443", "192.0.2.1:5002")
         );
-        assert_eq!(tuple("127.0.0.1:443", "[::ffff:127.0.0.1]:1"), pair("127.0.0.1:443", "[::ffff:127.0.0.1]:1"));
+        assert_eq!(
+            tuple("127.0.0.1:443", "[::ffff:127.0.0.1]:1"),
+            pair("127.0.0.1:443", "[::ffff:127.0.0.1]:1")
+        );
         assert_eq!(tuple("0.0.0.0:443", "[::]:1"), pair("0.0.0.0:443", "[::]:1"));
     }
 
@@ -131,7 +134,9 @@ mod tests {
     #[test]
     fn a_peer_with_very_many_addresses_takes_bounded_memory() {
         let mut addresses = Addresses::new(QlogAddresses::Redacted, Side::Server);
-        let shown = |addresses: &mut Addresses, n: u32| addresses.remote(SocketAddr::new(Ipv4Addr::from(n).into(), 1));
+        let shown = |addresses: &mut Addresses, n: u32| {
+            addresses.remote(SocketAddr::new(Ipv4Addr::from(n).into(), 1))
+        };
         let names: std::collections::BTreeSet<_> =
             (0x0a00_0000..0x0a00_2000).map(|n| shown(&mut addresses, n)).collect();
         assert_eq!((names.len(), addresses.client.len()), (MAX_NAMED + 1, MAX_NAMED));

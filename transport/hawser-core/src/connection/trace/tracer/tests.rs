@@ -137,7 +137,8 @@ fn secrets_are_not_written() {
 fn addresses_are_written_by_their_names_only() {
     let disk = Disk { room: usize::MAX, ..Disk::default() };
     let mut tracer = tracer(&disk, Time::ZERO);
-    let tuple = FourTuple { local: "203.0.113.9:443".parse().unwrap(), remote: "10.1.0.7:5000".parse().unwrap() };
+    let tuple =
+        FourTuple { local: "203.0.113.9:443".parse().unwrap(), remote: "10.1.0.7:5000".parse().unwrap() };
     tracer.started(Time::ZERO, tuple, &TransportParameters::default());
     let observed = ObservedAddress { sequence_number: 0, address: tuple.remote };
     let mut payload = [0; 100];
