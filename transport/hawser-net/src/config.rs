@@ -323,7 +323,7 @@ impl ClientConfigBuilder {
         if let Some(log) = self.common.key_log {
             tls.key_log = log;
         }
-        if !self.common.session_resumption {
+        if !self.common.session_resumption || shows_certificate {
             tls.resumption = Resumption::disabled();
         }
         tls.enable_early_data |= self.early_data;

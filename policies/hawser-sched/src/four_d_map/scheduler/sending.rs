@@ -6,7 +6,6 @@ use smallvec::SmallVec;
 use super::super::dispatch::{FourDMapPath, four_d_map_shares};
 use super::super::features::MAX_PATHS;
 use super::FourDMapScheduler;
-use crate::arrival::{paced_window, paced_window_left};
 use crate::choose::{by_rtt, fastest_sendable, positions};
 use crate::placement::datagram;
 
@@ -22,7 +21,7 @@ impl FourDMapScheduler {
         self.dispatched.clear();
         for at in 0..self.usable.len() {
             let path = &view.paths[self.usable[at]];
-            let window = if self.is_stalled(path.id) { 0 } else { paced_window(path) };
+            let window = if self.is_stalled(path.id) { 0 } else { path.congestion_window };
             let held = self.buffers.of(path.id).map_or(0, |buffer| buffer.bytes());
             let outstanding = path.bytes_in_flight.saturating_add(held);
             self.dispatched.push(FourDMapPath { rtt: path.smoothed_rtt, window, outstanding });
@@ -55,7 +54,7 @@ impl FourDMapScheduler {
                 continue;
             }
             let held = self.buffers.of(path.id).map_or(0, |buffer| buffer.bytes());
-            let room = paced_window_left(path).saturating_sub(held);
+            let room = path.window_left().saturating_sub(held);
             if room >= datagram(path) {
                 self.buffers.assign_copied(view.now, path.id, room);
             }
