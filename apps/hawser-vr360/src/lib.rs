@@ -69,9 +69,9 @@ pub enum Vr360 {
     /// Cut a video into tiles, and keep them in a folder
     Make(Make),
     /// Send tiles to players
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Follow a head, fetch what it will see, and show that on a page
-    Play(Play),
+    Play(Box<Play>),
 }
 
 /// Arguments of `hawser vr360 make`.
@@ -200,7 +200,7 @@ pub async fn run(
 ) -> Result<(), Failure> {
     match command {
         Vr360::Make(arguments) => make(arguments, output, interrupt).await,
-        Vr360::Serve(arguments) => serve::run(arguments, registry, output, interrupt).await,
-        Vr360::Play(arguments) => play::run(arguments, registry, output, interrupt).await,
+        Vr360::Serve(arguments) => serve::run(*arguments, registry, output, interrupt).await,
+        Vr360::Play(arguments) => play::run(*arguments, registry, output, interrupt).await,
     }
 }

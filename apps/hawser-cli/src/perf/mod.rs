@@ -45,9 +45,9 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Perf {
     /// Wait for clients and measure with them
-    Server(Server),
+    Server(Box<Server>),
     /// Measure towards a server
-    Client(Client),
+    Client(Box<Client>),
 }
 
 /// Arguments of `hawser perf server`.
@@ -135,7 +135,7 @@ pub(crate) async fn run(
     interrupt: Interrupt,
 ) -> Result<(), Failure> {
     match command {
-        Perf::Server(arguments) => server::run(arguments, registry, output, interrupt).await,
-        Perf::Client(arguments) => client::run(arguments, registry, output, interrupt).await,
+        Perf::Server(arguments) => server::run(*arguments, registry, output, interrupt).await,
+        Perf::Client(arguments) => client::run(*arguments, registry, output, interrupt).await,
     }
 }

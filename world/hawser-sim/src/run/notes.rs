@@ -46,7 +46,7 @@ struct FlowSink {
 
 impl TraceSink for FlowSink {
     fn wants(&self, name: &str) -> bool {
-        self.notes.0.wanted.get().is_some_and(|names| names.iter().any(|wanted| *wanted == name))
+        self.notes.0.wanted.get().is_some_and(|names| names.contains(&name))
     }
 
     fn note(&self, note: &Note) {

@@ -519,7 +519,7 @@ fn forged_records_cost_a_report_no_more_than_their_number() {
     let forged = |number: u64| Session {
         interface: format!("<script>{number}</script>"),
         configuration: Configuration { controller: "<img src=x>".into(), ..configuration() },
-        run_ms: if number % 2 == 0 { 1e308 } else { -1e308 },
+        run_ms: if number.is_multiple_of(2) { 1e308 } else { -1e308 },
         stopped_ms: 1.7e308,
         address_down_ms: Some(1e308),
         flows: vec![flow(0, 0), flow(1, u32::MAX), flow(0, 500)],

@@ -71,7 +71,7 @@ impl Limits {
     fn values(self, names: [&'static str; 3]) -> impl Iterator<Item = (&'static str, Figure)> {
         let Limits(window, threshold, in_slow_start) = self;
         let [of_window, of_threshold, of_slow_start] = names;
-        let threshold = (threshold != u64::MAX).then(|| (of_threshold, Figure::Number(threshold as f64)));
+        let threshold = (threshold != u64::MAX).then_some((of_threshold, Figure::Number(threshold as f64)));
         let others = [(of_window, Figure::Number(window as f64)), (of_slow_start, in_slow_start.into())];
         others.into_iter().chain(threshold)
     }
