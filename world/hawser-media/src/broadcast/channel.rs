@@ -172,7 +172,7 @@ impl Channel {
             // What was held back until this was known.
             for mut held in std::mem::take(&mut self.group) {
                 held.is_alone = true;
-                self.subscribers.values_mut().for_each(|queue| queue.push(held.clone()));
+                self.subscribers.values_mut().for_each(|queue| queue.push_held(held.clone()));
             }
             self.group_bytes = 0;
         }

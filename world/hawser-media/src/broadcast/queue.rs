@@ -53,6 +53,8 @@ pub(super) struct Queue {
     /// What leaves frames out before the queue is full.
     tail: Option<Tail>,
     counts: QueueCounts,
+    /// Number of the newest that was taken and is no header, of this encoder.
+    newest: Option<u32>,
 }
 
 impl Queue {
@@ -60,10 +62,31 @@ impl Queue {
         let counts = QueueCounts::default();
         let tail = limits.lag.map(|lag| Tail::new(LeftOut::Groups, lag));
         let (units, times) = (VecDeque::new(), VecDeque::new());
-        Queue { limits, units, times, bytes: 0, waits_for_key, is_skipping: false, tail, counts }
+        Queue {
+            limits,
+            units,
+            times,
+            bytes: 0,
+            waits_for_key,
+            is_skipping: false,
+            tail,
+            counts,
+            newest: None,
+        }
+    }
+
+    /// A unit that came before, when it was not known whether anything but audio would come. A subscriber who had seen a key frame of the
+    /// encoder before got it then.
+    pub(super) fn push_held(&mut self, unit: Unit) {
+        if self.newest.is_none_or(|newest| unit.number.wrapping_sub(newest).cast_signed() > 0) {
+            self.push(unit);
+        }
     }
 
     pub(super) fn push(&mut self, unit: Unit) {
+        if unit.restarts {
+            self.newest = None;
+        }
         if self.waits_for_key && !unit.role.is_header() && !unit.is_start() {
             if self.is_skipping {
                 self.note_skipped(&unit);
@@ -91,6 +114,7 @@ impl Queue {
     fn append(&mut self, unit: Unit) {
         if !unit.role.is_header() {
             self.times.push_back(unit.tag.timestamp);
+            self.newest = Some(unit.number);
         }
         self.units.push_back(unit);
     }

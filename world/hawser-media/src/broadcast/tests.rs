@@ -381,6 +381,26 @@ fn a_slow_listener_loses_the_oldest_half() {
     assert_eq!(counts.skipped as usize + got.len(), 1_501);
 }
 
+/// Until it is clear that an encoder sends nothing else its sound is held back, from those who have not seen a key frame of the one before
+/// (found by the fuzz target `relay`).
+#[test]
+fn audio_of_an_encoder_that_takes_over_is_heard_once() {
+    let mut channel = Channel::new(LIMITS, 7);
+    let id = channel.subscribe();
+    feed(&mut channel, &clip(2, 1_000));
+    drain(&mut channel, id);
+    channel.begin_encoder();
+    let mut heard = Vec::new();
+    for tag in sound(5_000, 1_500) {
+        channel.push_tag(at(tag.timestamp), tag);
+        heard.extend(
+            drain(&mut channel, id).iter().filter(|unit| unit.role == Role::Audio).map(|unit| unit.number),
+        );
+    }
+    assert_eq!(heard.len(), 75);
+    assert!(heard.is_sorted_by(|before, number| before < number), "{heard:?}");
+}
+
 #[test]
 fn audio_before_the_first_key_frame_is_not_heard_when_video_follows() {
     for pause in [500, 3_000] {
