@@ -13,7 +13,7 @@ pub const TEMPORARY_PREFIX: &str = ".hawser-upload-";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     names: Vec<OsString>,
-    /// Whether it can only be a folder: there is a slash at its end.
+    /// Whether it can only be a folder: there is a slash at its end, or it is the top.
     is_folder: bool,
 }
 
@@ -44,7 +44,8 @@ impl Location {
                 _ => names.push(OsString::from_vec(name)),
             }
         }
-        Ok(Location { names, is_folder: path.ends_with('/') })
+        let is_folder = path.ends_with('/') || names.is_empty();
+        Ok(Location { names, is_folder })
     }
 
     /// Whether it can only be a folder.
@@ -127,7 +128,8 @@ mod tests {
             assert_eq!(Location::parse(path), Err(BadPath::Traversal), "{path}");
         }
         assert_eq!(Location::parse("/%zz"), Err(BadPath::Escape));
-        let top = Location::parse("").unwrap();
+        let top = Location::parse("/.").unwrap();
+        assert!(top.is_folder());
         assert_eq!((top.split(), top.name(), top.to_path()), (None, Path::new(""), PathBuf::from(".")));
     }
 
