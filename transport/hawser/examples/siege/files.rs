@@ -11,7 +11,7 @@ use nix::unistd::mkfifo;
 
 use super::Error;
 use super::client::{Client, GET, PUT, request, upload};
-use super::form::{FORM, Form, H3, Siege};
+use super::form::{FORM, Form, H3, HANDSHAKES, Siege};
 use super::program::Program;
 
 const UPLOADS: &[&str] = &["serve", "FOLDER", "--allow-put", "--upload-quota", "8M"];
@@ -170,8 +170,8 @@ pub(crate) const FILES: &[Form] = &[
         name: "requests for a pipe",
         attacks: &[13],
         attack: |siege| Box::pin(open_pipe(siege)),
-        // A dozen packets, and next to them the handshakes of five victims.
-        micros: 2_000.0,
+        // A handshake, and four requests in as many packets.
+        micros: HANDSHAKES,
         ..FORM
     },
 ];
