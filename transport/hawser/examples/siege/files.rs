@@ -97,7 +97,7 @@ async fn open_pipe(siege: &mut Siege<'_>) -> Result<(), Error> {
     siege.programs.push(Program::start(writer.args(["-c", "echo data > \"$0\""]).arg(folder.join("pipe")))?);
     siege.connect(1 << 20, 16 << 20).await?;
     tokio::time::sleep(Duration::from_millis(200)).await;
-    for path in ["/pipe", "/pipe", "/zero", "/socket"] {
+    for path in ["/pipe", "/zero", "/socket"].repeat(40) {
         let mut answer = siege.clients[0].ask(&request(GET, path, &[])).await?;
         let read = tokio::time::timeout(Duration::from_secs(1), answer.read_to_end(1 << 16)).await;
         siege.expect(read.is_ok(), || format!("{path} is not answered"));
@@ -170,7 +170,7 @@ pub(crate) const FILES: &[Form] = &[
         name: "requests for a pipe",
         attacks: &[13],
         attack: |siege| Box::pin(open_pipe(siege)),
-        // A handshake, and four requests in as many packets.
+        // Each packet is a request, for which a name is looked up by a thread that may block.
         micros: HANDSHAKES,
         ..FORM
     },
