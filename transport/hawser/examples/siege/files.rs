@@ -129,8 +129,7 @@ pub(crate) const FILES: &[Form] = &[
                 fs::read(siege.server.folder().join("victim")).is_ok_and(|content| content == b"content");
             (!is_stored).then(|| "the victim's upload was refused".to_owned())
         },
-        // A packet begins two uploads, and each makes a file.
-        micros: 1_000.0,
+        micros: HANDSHAKES,
         mebibytes: 64,
         ..FORM
     },
