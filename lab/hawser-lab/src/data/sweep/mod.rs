@@ -48,7 +48,7 @@ pub use folder::{Folder, Found};
 pub use inputs::PolicyFiles;
 pub use manifest::{InputFile, Manifest};
 pub use measured::Measured;
-pub use merge::{MergeSummary, merge, merged_table, timing_table};
+pub use merge::{MergeSummary, merge, merged_table};
 pub use run::{CellFailure, Progress, RunSettings, RunSummary, Simulate, run, run_work};
 pub use shard::Shard;
 pub use tables::TableName;

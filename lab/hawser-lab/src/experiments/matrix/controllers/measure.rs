@@ -9,6 +9,7 @@ use hawser_sim::run::{Outcome, Probes, Simulation};
 use super::grid::{Against, Cell, Settings};
 use super::plan::Plan;
 use super::rows::Controllers;
+use crate::data::statistics::jain;
 use crate::data::sweep::Measured;
 use crate::experiments::matrix::{Grid, Key, Load, Runs};
 
@@ -32,7 +33,7 @@ fn fairness(probes: &Probes, from: Time, to: Time) -> Option<(f64, f64)> {
     let received = |flow: &str| probes.series(&format!("flow.{flow}.bytes")).rise(from, to);
     let (own, other) = (received(OWN), received(OTHER));
     let sum = own + other;
-    (sum > 0.0).then(|| (sum * sum / (2.0 * (own * own + other * other)), own / sum))
+    (sum > 0.0).then(|| (jain(&[own, other]), own / sum))
 }
 
 /// Seconds from the start of the second flow until two with an index of at least 0.9 begin; none: they did not.
