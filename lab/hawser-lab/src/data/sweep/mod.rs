@@ -31,6 +31,7 @@ mod inputs;
 mod manifest;
 mod measured;
 mod merge;
+mod parallel;
 mod part;
 mod run;
 mod shard;
@@ -57,6 +58,7 @@ pub use work::{CELLS, CellOutput, CellResult, TIMING, Work};
 pub(crate) use inputs::Inputs;
 pub(crate) use manifest::{FORMAT as MANIFEST_FORMAT, digest, write_json};
 pub(crate) use merge::merged_file;
+pub(crate) use parallel::in_parallel;
 use work::table_file;
 
 /// A plan with everything that its scenarios read.

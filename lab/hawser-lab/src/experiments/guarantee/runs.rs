@@ -1,8 +1,6 @@
 //! The simulations behind a row.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::sync::atomic::AtomicBool;
 
 use hawser_policy::{PolicySpec, Registry};
 use hawser_scenario::{Flow, FlowKind, Scenario, SourceKind, load};
@@ -10,6 +8,7 @@ use hawser_sim::oracle::OracleEdpf;
 use hawser_sim::run::{Delays, NoRecorder, RunError, Simulation};
 
 use super::{Case, Options};
+use crate::data::sweep::in_parallel;
 use crate::experiments::ExperimentError;
 
 /// What came of a scenario.
@@ -83,7 +82,9 @@ pub(super) fn all(case: &Case, options: &Options, registry: &Registry) -> Result
         .flat_map(|choice| (1..=options.seeds).map(move |seed| (*choice, seed)))
         .flat_map(|(choice, seed)| [false, true].map(|converses| Job { choice, seed, converses }))
         .collect();
-    let measured = in_parallel(&jobs, options.threads, |job| measure(case, *job, options, registry))?;
+    let measured = in_parallel(&jobs, options.threads, &AtomicBool::new(false), |job| {
+        measure(case, *job, options, registry)
+    })?;
     let mut variants: Vec<Variant> = choices.iter().map(|_| Variant::default()).collect();
     for (job, measured) in jobs.iter().zip(measured) {
         let at = choices.iter().position(|choice| *choice == job.choice).unwrap_or(0);
@@ -160,29 +161,4 @@ fn measure(
         false => Measured::Goodput(goodput),
         true => Measured::Answers(simulation.meter(&name).map(|meter| meter.delays).unwrap_or_default()),
     })
-}
-
-/// Does all jobs on some threads; the results are in the order of the jobs.
-fn in_parallel<J: Sync, T: Send>(
-    jobs: &[J],
-    threads: usize,
-    work: impl Fn(&J) -> Result<T, ExperimentError> + Sync,
-) -> Result<Vec<T>, ExperimentError> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(index) else { return };
-                    let result = work(job);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
 }

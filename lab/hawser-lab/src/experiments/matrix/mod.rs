@@ -33,9 +33,7 @@ pub use work::{Key, Matrix};
 use crate::data::sweep::{self, CELLS, Folder, Measured, merged_file};
 use crate::data::table::read_table;
 use crate::experiments::ExperimentError;
-
-/// Reads a scenario of the folder, with fields set otherwise in it.
-pub type Load<'a> = dyn Fn(&str, &[String]) -> Result<Scenario, String> + 'a;
+use crate::experiments::verify::Load;
 
 /// What the simulations of a matrix are, and what is measured of one.
 pub trait Grid: Sized + Send + Sync + 'static {

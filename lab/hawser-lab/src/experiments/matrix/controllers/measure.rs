@@ -11,7 +11,8 @@ use super::plan::Plan;
 use super::rows::Controllers;
 use crate::data::statistics::jain;
 use crate::data::sweep::Measured;
-use crate::experiments::matrix::{Grid, Key, Load, Runs};
+use crate::experiments::matrix::{Grid, Key, Runs};
+use crate::experiments::verify::Load;
 
 /// The segment that all flows share, and the link behind which the first one's receiver is.
 const BOTTLENECK: &str = "bottleneck";

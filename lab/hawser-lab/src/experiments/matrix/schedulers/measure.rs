@@ -9,7 +9,8 @@ use hawser_sim::run::{Outcome, Probes, Simulation};
 use super::grid::{Cell, Settings};
 use super::rows::Schedulers;
 use crate::data::sweep::Measured;
-use crate::experiments::matrix::{Grid, Key, Load, Runs};
+use crate::experiments::matrix::{Grid, Key, Runs};
+use crate::experiments::verify::Load;
 
 /// How often what waits to be read is looked at.
 const SAMPLES: Duration = Duration::from_millis(10);
