@@ -90,6 +90,7 @@ Examples:
   hawser live relay --key KEY                              on a server; prints the other two command lines
   hawser live publish HOST:4434 --pin 'PIN' --key KEY      where the encoder is: ffmpeg, OBS to rtmp://127.0.0.1/live/KEY
   hawser live play HOST:4434 --pin 'PIN' --key KEY         where the player is: a browser at http://127.0.0.1:8080/
+  hawser live relay --key KEY --srt 0.0.0.0:9000           for players over SRT as well: ffplay 'srt://HOST:9000?streamid=KEY'
   hawser live publish HOST:4434 --policy 4d-map --congestion bbr ... with frames discarded, copied or not retransmitted (relay as well)
   hawser live play HOST:4434 --output - ... | ffplay -     without HTTP";
 
@@ -166,7 +167,7 @@ pub struct SourceOptions {
     /// UDP address at which encoders call over SRT, with the key in their stream id, or srt://HOST:PORT?streamid=ID of an encoder that
     /// is called; HAWSER_SRT_PASSPHRASE has a passphrase
     #[arg(long, value_name = "ADDR:PORT|URL")]
-    srt: Option<srt::Encoders>,
+    srt: Option<srt::Direction>,
     /// UDP address to which an encoder sends MPEG-TS, plain or in RTP; a multicast group is joined
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     udp: Option<SocketAddr>,
@@ -199,6 +200,10 @@ pub struct Relay {
     /// /VIEWKEY.m3u8, .ts, .mp4 and .flv
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
+    /// Serve players that call over SRT at this UDP address as well: srt://HOST:PORT?streamid=VIEWKEY; with
+    /// HAWSER_SRT_PASSPHRASE in the environment they have to encrypt with it
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    srt: Option<SocketAddr>,
     /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
     /// https://player.example
     #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
@@ -256,9 +261,10 @@ pub struct Play {
     /// Format of what --output writes. Default: what the name of the file ends with, else flv
     #[arg(long, value_enum, requires = "output")]
     format: Option<Format>,
-    /// Call this SRT server and send it the stream: srt://HOST:PORT?streamid=ID; HAWSER_SRT_PASSPHRASE has a passphrase
-    #[arg(long, value_name = "URL")]
-    srt: Option<srt::Target>,
+    /// UDP address at which players call over SRT, or srt://HOST:PORT?streamid=ID of a server that is called and sent the
+    /// stream; HAWSER_SRT_PASSPHRASE has a passphrase
+    #[arg(long, value_name = "ADDR:PORT|URL")]
+    srt: Option<srt::Direction>,
     /// Publish the stream to this service: rtmps://HOST/APP/KEY, or rtmp:// without TLS. Other users of the machine can see
     /// options: `-` takes the address from HAWSER_RTMP_URL
     #[arg(long, value_name = "URL")]

@@ -27,6 +27,9 @@ use hawser_command::session::Session;
 /// How long a player that plays one stream tries to reach the relay again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What players call the stream.
+const STREAM: &str = "live";
+
 /// Plays until Ctrl-C, or with `--once` until the stream ends.
 pub(super) async fn run(
     arguments: Play,
@@ -47,6 +50,7 @@ pub(super) async fn run(
     let status = Status::new("play", Flow::Received, hub.clone(), output);
     status.show(&control);
     let http = start_http(&arguments, &hub, &status, output).await?;
+    start_srt(&arguments, &hub, &status, output).await?;
     let pushing = start_pushing(&arguments, &hub, &status, output)?;
     let file = arguments.output.clone();
     let has_file = file.is_some();
@@ -99,7 +103,7 @@ fn start_pushing(
     output: Output,
 ) -> Result<Vec<tokio::task::JoinHandle<()>>, Failure> {
     let mut tasks = Vec::new();
-    if let Some(target) = arguments.srt.clone() {
+    if let Some(srt::Direction::Call(target)) = arguments.srt.clone() {
         let push = srt::Push { target, passphrase: srt::passphrase()?, latency: srt::LATENCY, output };
         tasks.push(tokio::spawn(push.run(hub.clone(), status.clone())));
     }
@@ -143,9 +147,26 @@ async fn start_http(
         Channel::Stdout.print(&serde_json::json!({ "http": address.to_string(), "port": address.port() }));
     }
     output.remark(format_args!("hawser: in a browser: http://{address}/   elsewhere: ffplay -fflags nobuffer http://{address}/live.flv"));
-    let listed = Listed::new("live".to_owned(), hub.clone(), status.clone());
+    let listed = Listed::new(STREAM.to_owned(), hub.clone(), status.clone());
     let access = Access { is_private: true, origin: arguments.allow_origin.clone() };
     Ok(Some(tokio::spawn(serve_http(listener, vec![listed], access))))
+}
+
+/// Serves players that call over SRT, if asked to.
+async fn start_srt(
+    arguments: &Play,
+    hub: &Arc<Hub>,
+    status: &Arc<Status>,
+    output: Output,
+) -> Result<(), Failure> {
+    let Some(srt::Direction::Listen(address)) = arguments.srt else { return Ok(()) };
+    let listed = Listed::new(STREAM.to_owned(), hub.clone(), status.clone());
+    let address = srt::Players::new(vec![listed], true, output)?.start(address).await?;
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ "srt": address.to_string(), "port": address.port() }));
+    }
+    output.remark(format_args!("hawser: over SRT: ffplay 'srt://{address}'"));
+    Ok(())
 }
 
 /// From the relay to the hub, over one connection after the other.

@@ -93,14 +93,14 @@ async fn start_source(
     let (done, dones) = mpsc::channel(1);
     let ends = tell_ends(dones, hub.clone(), arguments.once);
     let lost = |error: std::io::Error| Failure::new(Exit::Failure, format!("the input is lost: {error}"));
-    if let Some(srt::Encoders::Call(target)) = source.srt.clone() {
+    if let Some(srt::Direction::Call(target)) = source.srt.clone() {
         let (passphrase, latency, hub) = (srt::passphrase()?, srt::LATENCY, hub.clone());
         let calling = srt::Calling { target, hub, output, done, passphrase, latency };
         return Ok(tokio::spawn(async move {
             tokio::select! { () = calling.run() => Ok(()), () = ends => Ok(()) }
         }));
     }
-    if let Some(srt::Encoders::Listen(address)) = source.srt {
+    if let Some(srt::Direction::Listen(address)) = source.srt {
         let socket = udp::bind(address).await?;
         let address = socket.local_addr().unwrap_or(address);
         announce(
