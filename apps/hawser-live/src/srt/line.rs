@@ -1,4 +1,4 @@
-//! One call over which a stream is sent, whoever called.
+//! One call over which a stream is sent, in either direction of the call.
 //!
 //! The library's caller only sends, and its listener only receives. So a player that calls shakes hands with a listener; then a
 //! caller of this process is shown that handshake as if it had asked for it, and sends.

@@ -177,6 +177,7 @@ impl<S: BuildHasher> Reception<S> {
     }
 
     /// Players that were let in, and those who wait for an answer.
+    #[cfg(test)]
     pub(crate) fn counts(&self) -> (usize, usize) {
         (self.open.len(), self.waiting.len())
     }

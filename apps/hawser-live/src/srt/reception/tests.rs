@@ -177,3 +177,23 @@ fn packets_of_others_are_for_no_call() {
     assert_eq!(world.reception.handle(world.now, PLAYER, &shutdown), Arrival::Nothing);
     assert!(world.reception.players.is_empty());
 }
+
+/// A timer is no finer than a millisecond, and a stream of 40 Mbit/s has four packets in each.
+#[test]
+fn more_than_a_packet_leaves_within_a_millisecond() {
+    let mut world = World::new(None, None);
+    world.got(20);
+    let line = world.line.as_mut().unwrap();
+    let mut messages = 0;
+    while messages < 1_000 && line.enqueue(world.now, &[7; 1_316]) {
+        messages += 1;
+    }
+    let mut sent = 0;
+    for _ in 0..200 {
+        world.now += Duration::from_millis(1);
+        sent +=
+            std::iter::from_fn(|| line.poll_transmit(world.now)).filter(|bytes| bytes.len() > 1_316).count();
+    }
+    // The peer has not acknowledged, and nothing is repeated before a timeout.
+    assert!((messages..messages + 500).contains(&sent) && messages == 1_000, "{sent} of {messages}");
+}
