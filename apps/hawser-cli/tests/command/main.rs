@@ -21,6 +21,7 @@ mod kept_files;
 mod live;
 mod live_codecs;
 mod live_keys;
+mod live_relays;
 mod live_srt;
 mod live_tls;
 mod many_files;
