@@ -102,7 +102,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub enum Live {
     /// Take the stream of an encoder and send it to a relay
-    Publish(Publish),
+    Publish(Box<Publish>),
     /// Take streams of publishers and send them to players
     Relay(Relay),
     /// Fetch a stream from a relay and hand it to players on this machine
@@ -380,7 +380,7 @@ pub async fn run(
     interrupt: Interrupt,
 ) -> Result<(), Failure> {
     match command {
-        Live::Publish(arguments) => publish::run(arguments, registry, output, interrupt).await,
+        Live::Publish(arguments) => publish::run(*arguments, registry, output, interrupt).await,
         Live::Relay(arguments) => relay::run(arguments, registry, output, interrupt).await,
         Live::Play(arguments) => play::run(arguments, registry, output, interrupt).await,
     }

@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use hawser_media::flv::{FlvReader, FlvWriter, Role, Tag, TagKind, file_header};
 use nix::sys::signal::Signal;
