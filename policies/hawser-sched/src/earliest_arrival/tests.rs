@@ -211,7 +211,10 @@ fn a_path_that_falls_silent_is_left_out_until_it_answers() {
     assert!(on_slow(65, 50), "15 ms mean nothing");
     assert!(!on_slow(66, 50));
     assert!(on_slow(100, 100), "it answers");
-    assert!(!on_slow(116, 100), "once, which is no return: what it delivered before may be acknowledged late");
+    assert!(
+        !on_slow(116, 100),
+        "once, which is no return: what it delivered before may be acknowledged late"
+    );
     for ms in (120..=140).step_by(5) {
         assert!(on_slow(ms, ms), "{ms}: acknowledgements go on");
     }
