@@ -123,7 +123,9 @@ impl FromStr for Direction {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.contains("://") {
             true => text.parse().map(Direction::Call),
-            false => listen_address(text).map(Direction::Listen),
+            false => listen_address(text)
+                .map(Direction::Listen)
+                .map_err(|expected| format!("{expected}; or srt://HOST:PORT?streamid=ID to call")),
         }
     }
 }
