@@ -44,6 +44,11 @@ impl Pauses {
         }
     }
 
+    /// When the silence began that was a pause only if acknowledgements go on.
+    pub(super) fn began(&self) -> Option<Time> {
+        self.unsettled.map(|(pause, at)| Time::ZERO + at.since(Time::ZERO).saturating_sub(pause))
+    }
+
     /// When a silence becomes a pause, if the next acknowledgement tells.
     pub(super) fn settles_at(&self, silence: Duration) -> Option<Time> {
         self.unsettled.map(|(_, at)| at + silence)

@@ -267,7 +267,9 @@ impl Progress {
                 .usual
                 .max(path.smoothed_rtt.saturating_add(LEAST_LATENESS))
                 .saturating_add(held_back(path));
-        let missing = expected.max(quiet_since + self.pauses.longest().saturating_mul(2));
+        // What ends a silence may be the last that comes.
+        let suspected_since = self.pauses.began().unwrap_or(quiet_since);
+        let missing = expected.max(suspected_since + self.pauses.longest().saturating_mul(2));
         missing.min(quiet_since + path.probe_timeout).max(quiet_since + shortest_silence)
     }
 

@@ -88,6 +88,10 @@ impl EarliestArrival {
     #[inline(never)]
     pub(super) fn rescue(&mut self, view: &SendView<'_>, commands: &mut Commands) {
         let mut last = None;
+        // The next order, for another path, would be for the same packets until these have left.
+        if view.paths.iter().any(|path| path.copies_queued > 0 && !self.watch.is_avoided(path)) {
+            return;
+        }
         while let Some(from) = next_in_flight(view, last) {
             last = Some(from.id);
             let Some(to) = self.rescuer(view, from) else { continue };

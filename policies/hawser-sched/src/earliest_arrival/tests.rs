@@ -222,6 +222,22 @@ fn a_path_that_falls_silent_is_left_out_until_it_answers() {
     assert!(!on_slow(196, 140), "one of a probe timeout does");
 }
 
+/// A dying link takes acknowledgements along. What it delivered before is acknowledged over another one, late, and once.
+#[test]
+fn the_answer_that_ends_a_silence_does_not_begin_it_anew() {
+    let mut bench = Bench::new(10_000_000);
+    bench.paths[0].bytes_in_flight = 100_000;
+    let mut on_slow = |ms, last_ack| skip(bench.at(ms, last_ack).0).is_some();
+    for ms in (0..=48).step_by(12) {
+        assert!(on_slow(ms, ms), "{ms}: acknowledgements come in");
+    }
+    assert!(on_slow(72, 48), "twice the usual pause");
+    assert!(!on_slow(73, 48));
+    assert!(on_slow(90, 90), "it answers");
+    assert!(on_slow(105, 90), "15 ms mean nothing");
+    assert!(!on_slow(106, 90), "it has been silent for long, but for one answer");
+}
+
 #[test]
 fn amid_work_what_a_silent_path_holds_is_copied_little_by_little() {
     let mut bench = Bench::new(10_000_000);
@@ -235,6 +251,27 @@ fn amid_work_what_a_silent_path_holds_is_copied_little_by_little() {
     assert_eq!(bench.copied(86, 50), 17_000);
     assert_eq!(bench.copied(96, 50), 0);
     assert_eq!(bench.copied(200, 200), 0);
+}
+
+/// Until they have left, the next order, for another path, would be for the same packets.
+#[test]
+fn nothing_more_is_copied_while_copies_wait() {
+    let mut bench = Bench::new(10_000_000);
+    bench.paths.push(path(3, 20, 50_000).with(|path| path.oldest_in_flight = Some(Time::from_millis(1_000))));
+    let mut at = |bench: &mut Bench, ms: u64, last_ack: u64| {
+        bench.paths[2].bytes_acked = ms * 5_000;
+        bench.paths[2].oldest_in_flight = Some(Time::from_millis(ms + 1_000 - 20));
+        bench.at(ms, last_ack).1
+    };
+    for ms in (0..=50).step_by(5) {
+        assert_eq!(at(&mut bench, ms, ms), []);
+    }
+    let order = |to, max_bytes| Command::Reinject { from: PathId(2), to: PathId(to), max_bytes };
+    assert_eq!(at(&mut bench, 66, 50), [order(1, 8_000)]);
+    (bench.paths[0].copies_queued, bench.paths[0].pacing_budget) = (8_000, 0);
+    assert_eq!(at(&mut bench, 67, 50), []);
+    bench.paths[0].copies_queued = 0;
+    assert_eq!(at(&mut bench, 68, 50), [order(3, 5_000)]);
 }
 
 /// What is missing holds up everything: it does not go behind the queue of a far path because the near one is full just now.
