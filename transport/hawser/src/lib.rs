@@ -44,9 +44,10 @@
 //! * `h3`: HTTP/3 over a connection, with the feature of that name.
 //!
 //! # Features
-//! `ring` (default) or `aws-lc-rs`: the cryptography; for `aws-lc-rs` alone, switch the default off. `native-certs` (default): the authorities of this
-//! machine ([`Trust::System`]). `self-signed` (default): certificates that are made here (`Identity::self_signed`). `qlog` (default): traces of connections.
-//! `learned` (default): policies that come with what training made (`dqn`, `4d-map`, `ride`; the models of `sscc`). `h3`: HTTP/3. The command `hawser` is a crate of its own, `hawser-cli`.
+//! `ring` (default) or `aws-lc-rs`: the cryptography; for `aws-lc-rs` alone, switch the default off. The others are off by default: `native-certs`, the authorities
+//! of this machine ([`Trust::System`]); `self-signed`, certificates that are made here (`Identity::self_signed`); `qlog`, traces of connections; `learned`,
+//! policies that come with what training made (`dqn`, `4d-map`, `ride`; the models of `sscc`); `h3`, HTTP/3; `full`, all of these. The command `hawser` is a
+//! crate of its own, `hawser-cli`.
 
 #[cfg(feature = "qlog")]
 pub use hawser_core::{QlogAddresses, QlogConnection, QlogFactory};

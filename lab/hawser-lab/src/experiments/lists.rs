@@ -85,6 +85,8 @@ pub fn all() -> Vec<List> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -93,5 +95,31 @@ mod tests {
             let list = embedded(name).unwrap().unwrap();
             assert_eq!(list.name, name);
         }
+    }
+
+    /// The files that may have a module of a crate, and then its tests.
+    fn files(package: &Path, modules: &[&str]) -> [PathBuf; 3] {
+        let source = package.join("src").join(modules.join("/"));
+        let parent = source.parent().unwrap_or(package);
+        [source.with_extension("rs"), source.join("mod.rs"), parent.with_extension("rs")]
+    }
+
+    #[test]
+    fn tests_that_items_cite_are_there() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut cited = 0;
+        for test in all().iter().flat_map(|list| &list.items).flat_map(|item| &item.tests) {
+            let package = ["transport", "policies", "world"].map(|room| root.join(room).join(&test.package));
+            let package = package.iter().find(|folder| folder.is_dir());
+            let package = package.unwrap_or_else(|| panic!("there is no crate {}", test.package));
+            let path: Vec<&str> = test.path.split("::").collect();
+            let (name, modules) = path.split_last().unwrap();
+            let is_there = files(package, modules).iter().any(|file| {
+                std::fs::read_to_string(file).is_ok_and(|text| text.contains(&format!("fn {name}(")))
+            });
+            assert!(is_there, "there is no test {test}");
+            cited += 1;
+        }
+        assert_ne!(cited, 0);
     }
 }

@@ -47,6 +47,9 @@ pub struct Row {
     pub control: Option<ControlRow>,
     /// All its claims.
     pub claims: Vec<ClaimRow>,
+    /// Tests that compute the same without the laboratory, as `cargo test -p` takes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
     /// Why it deviates, if it does.
     pub deviation: Option<Deviation>,
 }
@@ -186,6 +189,7 @@ fn row(kept: &Kept, item: &Item, is_substitute: bool) -> Row {
         weight: weight(item, holds, control.as_ref()),
         control,
         claims,
+        tests: item.tests.iter().map(ToString::to_string).collect(),
         deviation,
     }
 }

@@ -1,5 +1,7 @@
 //! What an acceptance list is made of. [`super::read`] makes it of a file.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use hawser_policy::{PolicyKind, Registry};
@@ -232,10 +234,45 @@ pub struct Item {
     pub data: Data,
     /// What is checked.
     pub claims: Vec<Claim>,
+    /// Tests that compute the same without the laboratory.
+    pub tests: Vec<Test>,
     /// The policy that is put in the system's place as a negative control; none: there is nothing that could stand there.
     pub control: Option<String>,
     /// Why it does not hold, if that is known and documented.
     pub deviation: Option<Deviation>,
+}
+
+/// A test of a crate: `CRATE MODULE::NAME`, as `cargo test -p CRATE MODULE::NAME` runs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Test {
+    /// Whose test it is.
+    pub package: String,
+    /// Its modules and its name.
+    pub path: String,
+}
+
+impl FromStr for Test {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_name = |name: &str| {
+            !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        };
+        match text.split_once(' ') {
+            Some((package, path)) if path.contains("::") && path.split("::").all(is_name) => {
+                Ok(Self { package: package.to_owned(), path: path.to_owned() })
+            }
+            _ => Err(format!(
+                "expected a crate and the path of a test, such as `hawser-cc maco::growth::tests::NAME`, not `{text}`"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.package, self.path)
+    }
 }
 
 /// What the links of an experiment are made from.

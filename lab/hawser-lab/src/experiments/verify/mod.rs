@@ -46,7 +46,7 @@ pub(crate) use figure::line_chart;
 pub use figure::{Drawing, Drawn, Figure, Lines, Plot};
 pub use judge::{ClaimRow, ControlRow, MetricRow, Row, Verdict, Verdicts, Weight};
 pub use kept::Kept;
-pub use list::{Data, Deviation, Item, List, Load, NamedPolicy, Program, Request, Runs, Seeds, System};
+pub use list::{Data, Deviation, Item, List, Load, NamedPolicy, Program, Request, Runs, Seeds, System, Test};
 pub use metric::{Metric, Policy};
 pub use read::{Known, read, read_file};
 pub use value::{Bound, Claim, Value};

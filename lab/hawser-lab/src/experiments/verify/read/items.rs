@@ -42,6 +42,7 @@ fn one(item: &ItemText, text: &ListText, names: &Names<'_>, lines: Lines<'_>) ->
         let line = lines.of(stated.span().start);
         claims.push(at(stated, claim::read(stated.get_ref(), line, names))?);
     }
+    let tests = item.tests.iter().map(|test| at(test, test.get_ref().parse())).collect::<Result<_>>()?;
     let control = match item.control.as_ref().or(text.control.as_ref()) {
         Some(name) if item.data != Data::None && name.get_ref() != NO_CONTROL => {
             match at(name, names.policy(name.get_ref()))? {
@@ -61,6 +62,7 @@ fn one(item: &ItemText, text: &ListText, names: &Names<'_>, lines: Lines<'_>) ->
         must: item.must,
         data: item.data,
         claims,
+        tests,
         control,
         deviation: deviation.transpose()?,
     })

@@ -61,6 +61,7 @@ threshold = "t"
 claims = [
     "CLAIM",
 ]
+tests = ["hawser-learn kalman::tests::golden"]
 deviation = "@early"
 "#;
 
@@ -93,6 +94,20 @@ fn runs_are_as_the_file_says() {
     assert_eq!(list.set_for("sedpf"), ["transport.protection=sedpf"]);
     let deviation = list.items[0].deviation.clone().unwrap();
     assert_eq!((deviation.page.as_str(), deviation.cause.as_str()), ("docs/test.md", "it is early"));
+    assert_eq!(list.items[0].tests[0].to_string(), "hawser-learn kalman::tests::golden");
+}
+
+#[test]
+fn what_is_no_path_of_a_test_is_refused() {
+    for wrong in
+        ["kalman::tests::golden", "hawser-learn golden", "hawser-learn kalman::", "hawser-learn a::b c"]
+    {
+        let text = LIST
+            .replace("hawser-learn kalman::tests::golden", wrong)
+            .replace("CLAIM", "mean(up.goodput_bps) > 1");
+        let error = read(&text, "x/test.toml", KNOWN).unwrap_err();
+        assert!(error.message.contains("path of a test"), "{wrong}: {error}");
+    }
 }
 
 #[test]

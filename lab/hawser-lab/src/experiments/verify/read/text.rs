@@ -73,6 +73,9 @@ pub(super) struct ItemText {
     #[serde(default = "synthetic")]
     pub(super) data: Data,
     pub(super) claims: Vec<Spanned<String>>,
+    /// Tests of crates that compute the same.
+    #[serde(default)]
+    pub(super) tests: Vec<Spanned<String>>,
     /// The negative control of this item, or `none`.
     pub(super) control: Option<Spanned<String>>,
     /// The cause, `@NAME` of one that several share, or `{ page, cause }`.
