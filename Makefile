@@ -88,7 +88,7 @@ miri: ## the one line of unsafe code under Miri (nightly toolchain with the comp
 mutations: ## bounds of docs/security.md are removed one after the other; the test of each must notice (scripts/mutations.toml)
 	@scripts/mutation-check
 
-soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security.md)
+soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, restarts (docs/security-siege.md, docs/security-soak.md)
 	$(CARGO) build --locked --release -p hawser-cli
 	$(CARGO) build --locked --release -p hawser-sim --example soak --example attacks
 	$(CARGO) build --locked --release -p hawser --example siege
@@ -97,7 +97,7 @@ soak: setup ## SOAK_SECONDS=600 of attacks, random courses, links that flap, res
 		--siege "$${CARGO_TARGET_DIR:-target}/release/examples/siege" \
 		--courses "$${CARGO_TARGET_DIR:-target}/release/examples/soak"
 
-load: setup ## idle connections, handshakes, half-open ones and garbage, each with a victim: a table (docs/security.md)
+load: setup ## idle connections, handshakes, half-open ones and garbage, each with victims: a table (docs/security-siege.md)
 	$(CARGO) build --locked --release -p hawser-cli
 	$(CARGO) build --locked --release -p hawser --example siege
 	"$${CARGO_TARGET_DIR:-target}/release/examples/siege" "$${CARGO_TARGET_DIR:-target}/release/hawser" --load

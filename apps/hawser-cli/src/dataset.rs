@@ -9,7 +9,7 @@ use hawser_lab::experiments::lists;
 use hawser_lab::experiments::verify::dataset::{self, CARD};
 use hawser_lab::experiments::verify::{Settings, Verification, default_folder};
 
-use crate::verify::failure;
+use crate::experiment::failure;
 use hawser::Registry;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::output::Output;

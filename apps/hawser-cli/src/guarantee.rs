@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use hawser_lab::experiments::guarantee::{self, Case, GuaranteeError, Options, Plan, Row, Verdict};
-use hawser_scenario::LoadError;
+use hawser_lab::experiments::guarantee::{self, Case, Options, Plan, Row, Verdict};
 
 use crate::built_in;
-use crate::emulate::{load_failure, not_loaded};
+use crate::experiment::failure;
 use hawser::Registry;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::options::seconds;
@@ -63,7 +62,7 @@ pub(crate) struct Guarantee {
 
 pub(crate) fn run(arguments: &Guarantee, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    let plan = arguments.plan.as_deref().map_or_else(Plan::shipped, Plan::load).map_err(failure)?;
+    let plan = Plan::read(arguments.plan.as_deref()).map_err(failure)?;
     if let Some(folder) = arguments.recorded.as_ref().filter(|folder| !folder.is_dir()) {
         let words =
             format!("there is no folder {}: say with --recorded where recorded drives are", folder.display());
@@ -127,17 +126,4 @@ fn cases(plan: &Plan, arguments: &Guarantee, built_in: &built_in::Files) -> Resu
         return Err(Failure::new(Exit::NotRead, message));
     }
     Ok(plan.cases(folder))
-}
-
-fn failure(error: GuaranteeError) -> Failure {
-    match error {
-        GuaranteeError::Load(LoadError::Read { path, source }) => {
-            not_loaded(&path.clone(), LoadError::Read { path, source })
-        }
-        GuaranteeError::Load(error) => load_failure(error),
-        error @ (GuaranteeError::List { .. } | GuaranteeError::Plan { .. }) => {
-            Failure::new(Exit::NotRead, error.to_string())
-        }
-        other => Failure::new(Exit::Scenario, other.to_string()),
-    }
 }

@@ -23,6 +23,7 @@ mod doctor;
 mod documented;
 mod emulate;
 mod encounters;
+mod experiment;
 mod forward;
 mod gateway;
 mod gateway_client;

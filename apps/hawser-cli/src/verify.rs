@@ -5,20 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use hawser_lab::data::sweep::{Progress, RunSettings, Shard};
 use hawser_lab::data::table::write_file;
 use hawser_lab::experiments::lists;
-use hawser_lab::experiments::verify::{
-    self, List, Settings, Verdicts, Verification, VerifyError, default_folder,
-};
+use hawser_lab::experiments::verify::{self, List, Settings, Verdicts, Verification, default_folder};
 
-use crate::progress::watched;
-use crate::sim::sweep;
+use crate::experiment::{self, failure};
 use hawser::Registry;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::output::Output;
-use hawser_command::report::{Channel, print, remark};
-use hawser_command::units::count;
+use hawser_command::report::{Channel, print};
 
 /// Columns without a terminal.
 const PLAIN_WIDTH: usize = 120;
@@ -163,15 +158,9 @@ fn one(
     if arguments.fresh {
         verify::discard(&folder).map_err(failure)?;
     }
-    let threads = arguments.jobs.map_or_else(sweep::cores, usize::from);
-    let settings = RunSettings { folder: folder.clone(), threads, shard: Shard::ALL };
-    let runs = |watch: &mut dyn FnMut(&Progress) -> _| verify::run(&verification, &settings, watch);
-    let summary = watched(output, runs, failure)?;
-    if summary.stopped {
-        let left = count(summary.missing, "run");
-        remark(format_args!("hawser: stopped with {left} left; the same command goes on with them"));
+    let Some(summary) = experiment::make(&verification, &folder, arguments.jobs, output)? else {
         return Ok(None);
-    }
+    };
     let (verdicts, kept) = verify::judge(&verification, &folder).map_err(failure)?;
     if let Some(html) = &arguments.html {
         let page = html.join("index.html");
@@ -182,13 +171,7 @@ fn one(
     }
     if !output.json {
         print(verify::table(&verdicts, width()).trim_end());
-        output.remark(format_args!(
-            "hawser: {} now in {:.0} s, {} before, kept in {}",
-            count(summary.progress.ran, "run"),
-            summary.progress.elapsed.as_secs_f64(),
-            summary.progress.found,
-            folder.display()
-        ));
+        experiment::tell(&summary, &folder, output);
     }
     Ok(Some(verdicts))
 }
@@ -226,23 +209,4 @@ pub(crate) fn figure(
         print(file.display());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-pub(crate) fn failure(error: VerifyError) -> Failure {
-    let exit = match error {
-        VerifyError::Sweep(error) => {
-            let Failure { exit, message, .. } = sweep::failure(error);
-            return Failure::new(exit, format!("{message}; or discard what is there with --fresh"));
-        }
-        VerifyError::Table(error) => return Failure::of_table(&error),
-        VerifyError::UnknownList { .. }
-        | VerifyError::UnknownFigure { .. }
-        | VerifyError::UnknownItem { .. }
-        | VerifyError::List(_)
-        | VerifyError::Policy { .. } => Exit::Usage,
-        VerifyError::Scenario { .. } => Exit::Scenario,
-        VerifyError::NoRuns { .. } | VerifyError::Read { .. } => Exit::NotRead,
-        VerifyError::Figure { .. } => Exit::Failure,
-    };
-    Failure::new(exit, error.to_string())
 }

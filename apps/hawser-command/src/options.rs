@@ -336,6 +336,12 @@ impl ClientSetup {
 }
 
 impl ClientOptions {
+    /// The same to another server, which is known by these keys; without any, by the authorities of this machine.
+    #[must_use]
+    pub fn trusting(self, pins: &[Pin]) -> Self {
+        ClientOptions { trust: ServerTrust { pin: pins.to_vec(), ..ServerTrust::default() }, ..self }
+    }
+
     /// What they say, checked. Must be called inside a tokio runtime.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! `hawser live`: live video from an encoder over several links to players.
 
+mod downlink;
 mod encoder;
 mod expiry;
 mod formats;
@@ -79,6 +80,8 @@ const PUBLISH_BUFFER: Duration = Duration::from_secs(3);
 const PLAY_BUFFER: Duration = Duration::from_secs(12);
 /// The variable that may hold the key.
 const KEY_VARIABLE: &str = "HAWSER_LIVE_KEY";
+/// The one for the key with which the stream of another relay is played.
+const FROM_KEY_VARIABLE: &str = "HAWSER_LIVE_FROM_KEY";
 /// Longest key.
 const MAX_KEY: usize = 128;
 
@@ -90,6 +93,7 @@ Examples:
   hawser live relay --key KEY                              on a server; prints the other two command lines
   hawser live publish HOST:4434 --pin 'PIN' --key KEY      where the encoder is: ffmpeg, OBS to rtmp://127.0.0.1/live/KEY
   hawser live play HOST:4434 --pin 'PIN' --key KEY         where the player is: a browser at http://127.0.0.1:8080/
+  hawser live relay --key KEY --srt 0.0.0.0:9000           for players over SRT as well: ffplay 'srt://HOST:9000?streamid=KEY'
   hawser live publish HOST:4434 --policy 4d-map --congestion bbr ... with frames discarded, copied or not retransmitted (relay as well)
   hawser live play HOST:4434 --output - ... | ffplay -     without HTTP";
 
@@ -98,7 +102,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub enum Live {
     /// Take the stream of an encoder and send it to a relay
-    Publish(Publish),
+    Publish(Box<Publish>),
     /// Take streams of publishers and send them to players
     Relay(Relay),
     /// Fetch a stream from a relay and hand it to players on this machine
@@ -106,7 +110,10 @@ pub enum Live {
 }
 
 /// Sources of a publisher that have no certificate.
-const NOT_RTMPS: [&str; 4] = ["rtmp", "srt", "udp", "input"];
+const NOT_RTMPS: [&str; 5] = ["rtmp", "srt", "udp", "input", "from"];
+
+/// Those that are no other relay.
+const NOT_FROM: [&str; 5] = ["rtmp", "rtmps", "srt", "udp", "input"];
 
 /// Arguments of `hawser live publish`.
 #[derive(Args, Debug)]
@@ -132,6 +139,16 @@ pub struct Publish {
     /// Folder that keeps the own certificate of --rtmps
     #[arg(long, value_name = "DIR", conflicts_with = "cert", requires = "rtmps", conflicts_with_all = NOT_RTMPS)]
     state: Option<PathBuf>,
+    /// Key with which the stream of --from may be played
+    ///
+    /// Other users of the machine can see options: without this one the variable HAWSER_LIVE_FROM_KEY has it
+    #[arg(long, value_name = "KEY", value_parser = parse_key, requires = "from", conflicts_with_all = NOT_FROM)]
+    from_key: Option<String>,
+    /// Trust only the relay of --from that has this key: SHA-256 in base64, as it prints it
+    ///
+    /// Repeatable. Default: what authorities of this machine have signed
+    #[arg(long, value_name = "PIN", requires = "from", conflicts_with_all = NOT_FROM)]
+    from_pin: Vec<Pin>,
     /// End when the encoder is done, instead of waiting for the next one
     #[arg(long)]
     once: bool,
@@ -166,13 +183,16 @@ pub struct SourceOptions {
     /// UDP address at which encoders call over SRT, with the key in their stream id, or srt://HOST:PORT?streamid=ID of an encoder that
     /// is called; HAWSER_SRT_PASSPHRASE has a passphrase
     #[arg(long, value_name = "ADDR:PORT|URL")]
-    srt: Option<srt::Encoders>,
+    srt: Option<srt::Direction>,
     /// UDP address to which an encoder sends MPEG-TS, plain or in RTP; a multicast group is joined
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     udp: Option<SocketAddr>,
     /// Read FLV or MPEG-TS from this file, at the pace of its timestamps; `-` is standard input
     #[arg(short, long, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// Take the stream of another relay, HOST or HOST:PORT, over the same links
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = Address::parser(DEFAULT_PORT), conflicts_with = "cap")]
+    from: Option<Address>,
 }
 
 /// Arguments of `hawser live relay`.
@@ -199,6 +219,10 @@ pub struct Relay {
     /// /VIEWKEY.m3u8, .ts, .mp4 and .flv
     #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     http: Option<SocketAddr>,
+    /// Serve players that call over SRT at this UDP address as well: srt://HOST:PORT?streamid=VIEWKEY; with
+    /// HAWSER_SRT_PASSPHRASE in the environment they have to encrypt with it
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
+    srt: Option<SocketAddr>,
     /// Origin of web pages whose players may fetch the stream over HTTP: `*` for all, `none`, or one such as
     /// https://player.example
     #[arg(long, value_name = "ORIGIN", default_value = "*", value_parser = Origin::parse)]
@@ -256,9 +280,10 @@ pub struct Play {
     /// Format of what --output writes. Default: what the name of the file ends with, else flv
     #[arg(long, value_enum, requires = "output")]
     format: Option<Format>,
-    /// Call this SRT server and send it the stream: srt://HOST:PORT?streamid=ID; HAWSER_SRT_PASSPHRASE has a passphrase
-    #[arg(long, value_name = "URL")]
-    srt: Option<srt::Target>,
+    /// UDP address at which players call over SRT, or srt://HOST:PORT?streamid=ID of a server that is called and sent the
+    /// stream; HAWSER_SRT_PASSPHRASE has a passphrase
+    #[arg(long, value_name = "ADDR:PORT|URL")]
+    srt: Option<srt::Direction>,
     /// Publish the stream to this service: rtmps://HOST/APP/KEY, or rtmp:// without TLS. Other users of the machine can see
     /// options: `-` takes the address from HAWSER_RTMP_URL
     #[arg(long, value_name = "URL")]
@@ -318,14 +343,14 @@ impl DeliveryOptions {
 }
 
 /// The key that was given as an option, or else in the environment.
-fn given_key(option: Option<&String>) -> Result<String, Failure> {
-    if let Some(key) = option {
+fn given_key(value: Option<&String>, option: &str, name: &str) -> Result<String, Failure> {
+    if let Some(key) = value {
         return Ok(key.clone());
     }
-    let text = variable(KEY_VARIABLE)?.ok_or_else(|| {
-        Failure::usage(format!("the stream key is missing: --key KEY, or the variable {KEY_VARIABLE}"))
+    let text = variable(name)?.ok_or_else(|| {
+        Failure::usage(format!("the stream key is missing: {option} KEY, or the variable {name}"))
     })?;
-    parse_key(text.trim()).map_err(|error| Failure::usage(format!("{KEY_VARIABLE}: {error}")))
+    parse_key(text.trim()).map_err(|error| Failure::usage(format!("{name}: {error}")))
 }
 
 /// Reads a stream key: what may stand in the path of a URL.
@@ -355,7 +380,7 @@ pub async fn run(
     interrupt: Interrupt,
 ) -> Result<(), Failure> {
     match command {
-        Live::Publish(arguments) => publish::run(arguments, registry, output, interrupt).await,
+        Live::Publish(arguments) => publish::run(*arguments, registry, output, interrupt).await,
         Live::Relay(arguments) => relay::run(arguments, registry, output, interrupt).await,
         Live::Play(arguments) => play::run(arguments, registry, output, interrupt).await,
     }
@@ -384,6 +409,7 @@ mod tests {
             "publish h --rtmps 127.0.0.1:0 --state s --lag 0.5",
             "publish h --srt srt://camera:9000?streamid=x",
             "publish h --srt 127.0.0.1:0",
+            "publish h --from other:4435 --from-key k",
             "play h --rtmp rtmps://h/a/k --rtmp-ca f",
             "relay --key a=b@2027-01-31T18:00:00Z --hook https://h/x",
         ] {
@@ -395,6 +421,9 @@ mod tests {
             ("publish h --rtmps 127.0.0.1:0 --cert c", "--key-file"),
             ("publish h --srt srt://h?mode=listener", "mode=caller"),
             ("publish h --lag 1 --reliable", "cannot be used with"),
+            ("publish h --from other --udp 127.0.0.1:0", "cannot be used with"),
+            ("publish h --udp 127.0.0.1:0 --from-key k", "cannot be used with"),
+            ("publish h --from-key k", "--from"),
             ("play h --rtmp-pin AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "--rtmp"),
             ("relay --key a@soon", "RFC 3339"),
             ("relay --hook ftp://h", "https://"),

@@ -1,31 +1,26 @@
 //! `hawser live play`: from a relay to players on this machine.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use super::downlink::Downlink;
 use super::formats::Format;
 use super::hub::Hub;
 use super::players::{Access, Listed, serve_http};
-use super::protocol::{self, CODE_BROKEN, CODE_DONE, Request};
-use super::reconnecting::Reconnecting;
 use super::sink::write_file;
 use super::status::Status;
 use super::tls::Connector;
-use super::transport::{ReceiveError, UnitReceiver};
 use super::{ControlOptions, Play, rtmp, srt};
-use hawser::{ReadError, Registry, Trust};
+use hawser::{Registry, Trust};
 use hawser_command::address::listen_tcp;
 use hawser_command::environment::variable;
 use hawser_command::exit::{Exit, Failure};
 use hawser_command::interrupt::Interrupt;
-use hawser_command::options::ClientSetup;
 use hawser_command::output::Output;
 use hawser_command::paths::Flow;
 use hawser_command::report::Channel;
-use hawser_command::session::Session;
 
-/// How long a player that plays one stream tries to reach the relay again.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// What players call the stream.
+const STREAM: &str = "live";
 
 /// Plays until Ctrl-C, or with `--once` until the stream ends.
 pub(super) async fn run(
@@ -39,7 +34,7 @@ pub(super) async fn run(
             "standard output takes the video or the JSON, not both: use --output FILE",
         ));
     }
-    let key = super::given_key(arguments.key.as_ref())?;
+    let key = super::given_key(arguments.key.as_ref(), "--key", super::KEY_VARIABLE)?;
     let options: ControlOptions = arguments.control.clone().into();
     let (control, mut interrupt) = options.start("live play", &interrupt, output).await?;
     let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
@@ -47,6 +42,7 @@ pub(super) async fn run(
     let status = Status::new("play", Flow::Received, hub.clone(), output);
     status.show(&control);
     let http = start_http(&arguments, &hub, &status, output).await?;
+    start_srt(&arguments, &hub, &status, output).await?;
     let pushing = start_pushing(&arguments, &hub, &status, output)?;
     let file = arguments.output.clone();
     let has_file = file.is_some();
@@ -64,8 +60,8 @@ pub(super) async fn run(
         })
     };
     let telling = tokio::spawn(status.clone().tell(arguments.interval));
-    let downlink =
-        Downlink { arguments: &arguments, key: &key, client: &client, hub: &hub, status: &status, output };
+    let (relay, once, shown) = (arguments.relay.clone(), arguments.once, Some(status.clone()));
+    let downlink = Downlink { relay, key, client: &client, hub: &hub, status: &status, shown, once, output };
     let mut connecting = interrupt.clone();
     let result = tokio::select! {
         result = downlink.run(&mut connecting) => match result {
@@ -99,7 +95,7 @@ fn start_pushing(
     output: Output,
 ) -> Result<Vec<tokio::task::JoinHandle<()>>, Failure> {
     let mut tasks = Vec::new();
-    if let Some(target) = arguments.srt.clone() {
+    if let Some(srt::Direction::Call(target)) = arguments.srt.clone() {
         let push = srt::Push { target, passphrase: srt::passphrase()?, latency: srt::LATENCY, output };
         tasks.push(tokio::spawn(push.run(hub.clone(), status.clone())));
     }
@@ -143,86 +139,24 @@ async fn start_http(
         Channel::Stdout.print(&serde_json::json!({ "http": address.to_string(), "port": address.port() }));
     }
     output.remark(format_args!("hawser: in a browser: http://{address}/   elsewhere: ffplay -fflags nobuffer http://{address}/live.flv"));
-    let listed = Listed::new("live".to_owned(), hub.clone(), status.clone());
+    let listed = Listed::new(STREAM.to_owned(), hub.clone(), status.clone());
     let access = Access { is_private: true, origin: arguments.allow_origin.clone() };
     Ok(Some(tokio::spawn(serve_http(listener, vec![listed], access))))
 }
 
-/// From the relay to the hub, over one connection after the other.
-struct Downlink<'a> {
-    arguments: &'a Play,
-    key: &'a str,
-    client: &'a ClientSetup,
-    hub: &'a Arc<Hub>,
-    status: &'a Arc<Status>,
+/// Serves players that call over SRT, if asked to.
+async fn start_srt(
+    arguments: &Play,
+    hub: &Arc<Hub>,
+    status: &Arc<Status>,
     output: Output,
-}
-
-impl Downlink<'_> {
-    /// Until the stream ends and that is to be the end.
-    async fn run(&self, interrupt: &mut Interrupt) -> Result<(), Failure> {
-        let mut reconnecting = Reconnecting::new(self.output);
-        loop {
-            let failure = match self.attempt(&mut reconnecting, interrupt).await {
-                Ok(()) => return Ok(()),
-                Err(failure) => failure,
-            };
-            reconnecting.pause(failure, self.arguments.once.then_some(PATIENCE)).await?;
-        }
+) -> Result<(), Failure> {
+    let Some(srt::Direction::Listen(address)) = arguments.srt else { return Ok(()) };
+    let listed = Listed::new(STREAM.to_owned(), hub.clone(), status.clone());
+    let address = srt::Players::new(vec![listed], true, output)?.start(address).await?;
+    if output.json {
+        Channel::Stdout.print(&serde_json::json!({ "srt": address.to_string(), "port": address.port() }));
     }
-
-    async fn attempt(
-        &self,
-        reconnecting: &mut Reconnecting,
-        interrupt: &mut Interrupt,
-    ) -> Result<(), Failure> {
-        let (host, port) = (&self.arguments.relay.host, self.arguments.relay.port);
-        let mut session = Session::connect(host, port, self.client, interrupt).await?;
-        session.request_scheduler(self.client, self.output);
-        if let Err(failure) = protocol::ask(&session.connection, &Request::Play(self.key.to_owned())).await {
-            let failure = self.client.explain(failure, &session.connection);
-            session.close(CODE_DONE).await;
-            return Err(failure);
-        }
-        reconnecting.connected(&self.arguments.relay);
-        self.status.begin_connection(session.path_table());
-        let received = self.receive(&session).await;
-        self.status.end_connection();
-        let code = if received.as_ref().is_err_and(|failure| failure.exit == Exit::Failure) {
-            CODE_BROKEN
-        } else {
-            CODE_DONE
-        };
-        let received = received.map_err(|failure| self.client.explain(failure, &session.connection));
-        session.close(code).await;
-        received
-    }
-
-    async fn receive(&self, session: &Session) -> Result<(), Failure> {
-        let receiver = UnitReceiver {
-            connection: session.connection.clone(),
-            hub: self.hub.clone(),
-            status: self.status.clone(),
-            deadline: None,
-            stops_at_end: self.arguments.once,
-            stall: self.client.stall,
-        };
-        let stream = session.connection.accept_uni().await.map_err(|error| protocol::ended(&error))?;
-        match receiver.run(stream).await {
-            Ok(true) if self.arguments.once => Ok(()),
-            Ok(_) => Err(Failure::new(Exit::ConnectionLost, "the relay ended the stream")),
-            Err(ReceiveError::Read(ReadError::ConnectionLost(error))) => Err(protocol::ended(&error)),
-            Err(ReceiveError::Read(error)) => Err(Failure::new(Exit::ConnectionLost, error.to_string())),
-            Err(ReceiveError::Stalled(stall)) => {
-                let text = format!(
-                    "the relay answers, but nothing came for {} s (--stall-timeout)",
-                    stall.as_secs_f64()
-                );
-                Err(Failure::new(Exit::NoAnswer, text))
-            }
-            Err(ReceiveError::Wire(error)) => {
-                Err(Failure::new(Exit::Failure, format!("the relay sends what makes no sense: {error}")))
-            }
-        }
-    }
+    output.remark(format_args!("hawser: over SRT: ffplay 'srt://{address}'"));
+    Ok(())
 }

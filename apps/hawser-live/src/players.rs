@@ -1,6 +1,6 @@
 //! Players on this side, over HTTP: a page that plays, and the stream in several formats.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::expiry::Moment;
 use super::formats::{Format, wall_clock_ms};
 use super::hls::{self, Hls};
-use super::hook::{Door, Event};
+use super::hook::{Door, Event, Pass};
 use super::hub::Hub;
 use super::key_digest;
 use super::keys::Lock;
@@ -22,8 +22,8 @@ use hawser_status::local_http::{Request, read_request};
 
 /// What can be asked for.
 const METHODS: &str = "GET, HEAD, OPTIONS";
-/// Players at the same time.
-const MAX_PLAYERS: usize = 256;
+/// Players at the same time, over HTTP, and as many over SRT.
+pub(super) const MAX_PLAYERS: usize = 256;
 /// Bytes that a player may send behind its request.
 const MAX_CHATTER: usize = 64 << 10;
 /// How long a player waits for a stream that nobody publishes.
@@ -64,13 +64,29 @@ impl Listed {
         Listed { entrance: Some((door, lock)), ..self }
     }
 
+    pub(super) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    pub(super) fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Asks whether a player may come in. The error says why not.
+    pub(super) async fn admit(&self, from: SocketAddr, over: &'static str) -> Result<Option<Pass>, String> {
+        match &self.entrance {
+            Some((door, _)) => door.admit(Event::Play, from, over).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Whether its key has expired.
     fn is_over(&self) -> bool {
         self.entrance.as_ref().is_some_and(|(_, lock)| lock.has_expired(Moment::now()))
     }
 
     /// Waits until its key has expired.
-    async fn over(&self) {
+    pub(super) async fn over(&self) {
         match &self.entrance {
             Some((_, lock)) => lock.expired().await,
             None => std::future::pending().await,
@@ -80,13 +96,17 @@ impl Listed {
 
 /// Places for players. Of those a source has an eighth; players on this machine, or behind a proxy on it, have their own.
 #[derive(Clone)]
-struct Places {
+pub(super) struct Places {
     local: Pool,
     remote: Pool,
 }
 
 impl Places {
-    fn of(&self, address: IpAddr) -> &Pool {
+    pub(super) fn new() -> Self {
+        Places { local: Pool::with_share(MAX_PLAYERS, MAX_PLAYERS), remote: Pool::new(MAX_PLAYERS) }
+    }
+
+    pub(super) fn of(&self, address: IpAddr) -> &Pool {
         if address.to_canonical().is_loopback() { &self.local } else { &self.remote }
     }
 }
@@ -144,7 +164,7 @@ impl Origin {
 
 /// Serves FLV over HTTP.
 pub(super) async fn serve_http(listener: TcpListener, streams: Vec<Listed>, access: Access) {
-    let places = Places { local: Pool::with_share(MAX_PLAYERS, MAX_PLAYERS), remote: Pool::new(MAX_PLAYERS) };
+    let places = Places::new();
     let streams: Arc<[Listed]> = streams.into();
     loop {
         let (stream, remote) = match listener.accept().await {
@@ -178,15 +198,18 @@ enum Wanted<'a> {
     Hls(&'a Listed, &'a str),
 }
 
+/// The stream of this name, unless its key has expired.
+pub(super) fn find<'a>(streams: &'a [Listed], name: &str) -> Option<&'a Listed> {
+    let digest = key_digest(name);
+    streams.iter().find(|listed| key_digest(&listed.name) == digest).filter(|listed| !listed.is_over())
+}
+
 /// What a path leads to.
 fn wanted<'a>(path: &'a str, streams: &'a [Listed], access: &Access) -> Option<Wanted<'a>> {
     if let Some((_, kind, content)) = FILES.iter().find(|(name, ..)| *name == path) {
         return Some(Wanted::File(kind, content));
     }
-    let find = |name: &str| {
-        let digest = key_digest(name);
-        streams.iter().find(|listed| key_digest(&listed.name) == digest).filter(|listed| !listed.is_over())
-    };
+    let find = |name: &str| find(streams, name);
     let path = path.strip_prefix('/')?;
     if let Some((name, piece)) =
         path.split_once('/').filter(|(_, piece)| !piece.is_empty() && *piece != hls::PLAYLIST)
@@ -282,12 +305,9 @@ async fn stream_head(stream: &mut TcpStream, kind: &str, fields: &str) -> std::i
 /// A stream, until the player goes or it ends.
 async fn play(mut stream: TcpStream, listed: &Listed, format: Format, fields: &str) -> std::io::Result<()> {
     let from = stream.peer_addr()?;
-    let _pass = match &listed.entrance {
-        Some((door, _)) => match door.admit(Event::Play, from, "http").await {
-            Ok(pass) => Some(pass),
-            Err(why) => return refuse(&mut stream, &why, fields).await,
-        },
-        None => None,
+    let _pass = match listed.admit(from, "http").await {
+        Ok(pass) => pass,
+        Err(why) => return refuse(&mut stream, &why, fields).await,
     };
     if let Some(kind) = format.media_type() {
         stream_head(&mut stream, kind, fields).await?;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
+use super::downlink::Downlink;
 use super::encoder::{Encoders, read_file};
 use super::hub::{Hub, Next};
 use super::protocol::{self, CODE_DONE, Request};
@@ -15,7 +16,7 @@ use super::rate::{self, Guide, LOOK, Look, Told};
 use super::reconnecting::Reconnecting;
 use super::status::Status;
 use super::transport::UnitSender;
-use super::{ControlOptions, Publish, srt, tls, udp};
+use super::{Address, ControlOptions, Publish, srt, tls, udp};
 use hawser::Registry;
 use hawser_command::address::listen_tcp;
 use hawser_command::exit::{Exit, Failure};
@@ -40,14 +41,21 @@ pub(super) async fn run(
     output: Output,
     interrupt: Interrupt,
 ) -> Result<(), Failure> {
-    let key = super::given_key(arguments.key.as_ref())?;
+    let key = super::given_key(arguments.key.as_ref(), "--key", super::KEY_VARIABLE)?;
     let options: ControlOptions = arguments.control.clone().into();
     let (control, mut interrupt) = options.start("live publish", &interrupt, output).await?;
     let client = arguments.client.setup(registry, &super::PROFILE, output)?.shown_by(&control);
     let hub = Hub::leaving_out(arguments.delivery.buffer(super::PUBLISH_BUFFER), arguments.delivery.lag);
     let status = Status::new("publish", Flow::Sent, hub.clone(), output);
     status.show(&control);
-    let source = start_source(&arguments, &key, &hub, output).await?;
+    let source = match &arguments.source.from {
+        Some(relay) => {
+            let client = arguments.client.clone().trusting(&arguments.from_pin);
+            let client = client.setup(registry, &super::PROFILE, output)?;
+            start_from(&arguments, relay.clone(), (client, interrupt.clone()), (&hub, &status), output)?
+        }
+        None => start_source(&arguments, &key, &hub, output).await?,
+    };
     let telling = tokio::spawn(status.clone().tell(arguments.interval));
     let mut connecting = interrupt.clone();
     let guide = start_guide(&arguments, output).await?;
@@ -74,6 +82,24 @@ pub(super) async fn run(
     result
 }
 
+/// Begins to take the stream of another relay. The task ends only if it fails.
+fn start_from(
+    arguments: &Publish,
+    relay: Address,
+    (client, mut interrupt): (ClientSetup, Interrupt),
+    (hub, status): (&Arc<Hub>, &Arc<Status>),
+    output: Output,
+) -> Result<tokio::task::JoinHandle<Result<(), Failure>>, Failure> {
+    let key = super::given_key(arguments.from_key.as_ref(), "--from-key", super::FROM_KEY_VARIABLE)?;
+    let (hub, status, once) = (hub.clone(), status.clone(), arguments.once);
+    Ok(tokio::spawn(async move {
+        let (client, hub, status) = (&client, &hub, &status);
+        Downlink { relay, key, client, hub, status, shown: None, once, output }.run(&mut interrupt).await?;
+        // The hub knows of the end.
+        std::future::pending().await
+    }))
+}
+
 /// Begins to take what the encoder sends. The task ends only if it fails: the end of the input is told through the hub.
 async fn start_source(
     arguments: &Publish,
@@ -93,14 +119,14 @@ async fn start_source(
     let (done, dones) = mpsc::channel(1);
     let ends = tell_ends(dones, hub.clone(), arguments.once);
     let lost = |error: std::io::Error| Failure::new(Exit::Failure, format!("the input is lost: {error}"));
-    if let Some(srt::Encoders::Call(target)) = source.srt.clone() {
+    if let Some(srt::Direction::Call(target)) = source.srt.clone() {
         let (passphrase, latency, hub) = (srt::passphrase()?, srt::LATENCY, hub.clone());
         let calling = srt::Calling { target, hub, output, done, passphrase, latency };
         return Ok(tokio::spawn(async move {
             tokio::select! { () = calling.run() => Ok(()), () = ends => Ok(()) }
         }));
     }
-    if let Some(srt::Encoders::Listen(address)) = source.srt {
+    if let Some(srt::Direction::Listen(address)) = source.srt {
         let socket = udp::bind(address).await?;
         let address = socket.local_addr().unwrap_or(address);
         announce(

@@ -16,6 +16,7 @@ use super::protocol::{
 };
 use super::publish::SUCCESSOR;
 use super::record::Recorder;
+use super::srt;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
 use super::{ControlOptions, Relay};
@@ -96,9 +97,9 @@ pub(super) async fn run(
     let (control, mut interrupt) = options.start("live relay", &interrupt, output).await?;
     control.attach(&endpoint);
     shared.streams.iter().for_each(|stream| stream.status.show(&control));
-    let http = start_http(&arguments, &keys, &shared).await?;
+    let ports = start_ports(&arguments, &keys, &shared).await?;
     let recording = start_recording(&arguments, &shared)?;
-    announce(&arguments, &keys, &endpoint, &identity, http, output)?;
+    announce(&arguments, &keys, &endpoint, &identity, ports, output)?;
     let telling: Vec<_> = shared
         .streams
         .iter()
@@ -186,21 +187,31 @@ fn start_recording(arguments: &Relay, shared: &Shared) -> Result<Vec<tokio::task
     Ok(recorders.collect())
 }
 
-async fn start_http(
-    arguments: &Relay,
-    keys: &[Keys],
-    shared: &Arc<Shared>,
-) -> Result<Option<SocketAddr>, Failure> {
-    let Some(address) = arguments.http else { return Ok(None) };
-    let listener = listen_tcp(address).await?;
-    let address = listener.local_addr().unwrap_or(address);
+/// Where players come that are no `hawser live play`.
+#[derive(Clone, Copy, Default)]
+struct Ports {
+    http: Option<SocketAddr>,
+    srt: Option<SocketAddr>,
+}
+
+/// Begins to serve players over HTTP and SRT, if asked to.
+async fn start_ports(arguments: &Relay, keys: &[Keys], shared: &Arc<Shared>) -> Result<Ports, Failure> {
     let listed = keys.iter().zip(&shared.streams).map(|(keys, stream)| {
         let listed = Listed::new(keys.view.text.clone(), stream.hub.clone(), stream.status.clone());
         listed.behind(stream.door.clone(), stream.view)
     });
-    let access = Access { is_private: false, origin: arguments.allow_origin.clone() };
-    tokio::spawn(serve_http(listener, listed.collect(), access));
-    Ok(Some(address))
+    let (listed, mut ports): (Vec<_>, _) = (listed.collect(), Ports::default());
+    if let Some(address) = arguments.http {
+        let listener = listen_tcp(address).await?;
+        ports.http = Some(listener.local_addr().unwrap_or(address));
+        let access = Access { is_private: false, origin: arguments.allow_origin.clone() };
+        tokio::spawn(serve_http(listener, listed.clone(), access));
+    }
+    if let Some(address) = arguments.srt {
+        let players = srt::Players::new(listed, false, shared.output)?;
+        ports.srt = Some(players.start(address).await?);
+    }
+    Ok(ports)
 }
 
 /// Says where the relay is and how to reach it.
@@ -209,7 +220,7 @@ fn announce(
     keys: &[Keys],
     endpoint: &Endpoint,
     identity: &Identity,
-    http: Option<SocketAddr>,
+    ports: Ports,
     output: Output,
 ) -> Result<(), Failure> {
     let pin = identity.pin()?;
@@ -221,9 +232,10 @@ fn announce(
             .iter()
             .map(|keys| serde_json::json!({ "publish": keys.publish.text, "view": keys.view.text }))
             .collect();
-        let http = http.map(|http| http.to_string());
-        Channel::Stdout
-            .print(&serde_json::json!({ "port": port, "pin": pin.to_string(), "keys": keys, "http": http }));
+        let [http, srt] = [ports.http, ports.srt].map(|port| port.map(|port| port.to_string()));
+        Channel::Stdout.print(&serde_json::json!({
+            "port": port, "pin": pin.to_string(), "keys": keys, "http": http, "srt": srt
+        }));
     }
     output.remark(format_args!("hawser: relaying on UDP port {port}"));
     let trust = if arguments.cert.is_some() { String::new() } else { format!(" --pin '{pin}'") };
@@ -233,11 +245,14 @@ fn announce(
     for keys in if are_hidden(arguments)? { &unsaid } else { keys } {
         output.remark(format_args!("  hawser live publish {address}{trust} --key {}", keys.publish.text));
         output.remark(format_args!("  hawser live play {address}{trust} --key {}", keys.view.text));
-        if let Some(http) = http {
+        if let Some(http) = ports.http {
             output.remark(format_args!(
                 "  in a browser: http://{http}/{}   (.m3u8, .ts, .flv for others)",
                 keys.view.text
             ));
+        }
+        if let Some(srt) = ports.srt {
+            output.remark(format_args!("  over SRT: ffplay 'srt://{srt}?streamid={}'", keys.view.text));
         }
     }
     Ok(())

@@ -1,18 +1,20 @@
-//! SRT: from encoders that call or are called, and to servers that are called. What it carries is an MPEG transport stream.
+//! SRT: from encoders that call or are called, to players that call, and to servers that are called. What it carries is an MPEG
+//! transport stream.
 
 mod callers;
 mod calling;
+mod line;
+mod players;
+mod reception;
+mod sending;
 
-use std::collections::VecDeque;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use hawser_media::ts::TsMuxer;
+use sapflow_srt::CallerConfig;
 use sapflow_srt::crypto::{CryptoConfig, KeySize};
-use sapflow_srt::{Caller, CallerConfig, CallerEvent, SendConfig};
 use tokio::net::UdpSocket;
 
 pub(super) use self::callers::Callers;
@@ -21,8 +23,11 @@ pub(super) use self::callers::{Present, key_of};
 pub(super) use self::calling::Calling;
 #[cfg(feature = "fuzzing")]
 pub(super) use self::calling::{Call, Got};
+use self::line::{Line, send_config};
+pub(super) use self::players::Players;
+use self::sending::Sending;
 use super::Address;
-use super::hub::{Hub, Next, Subscription};
+use super::hub::Hub;
 use super::status::Status;
 use hawser::Printable;
 use hawser_command::environment::variable;
@@ -36,10 +41,6 @@ pub(super) const PASSPHRASE: &str = "HAWSER_SRT_PASSPHRASE";
 const DEFAULT_PORT: u16 = 9000;
 /// Packets of 1,316 bytes that may wait for one that is missing: a second of 40 Mbit/s.
 const BUFFER_PACKETS: usize = 4096;
-/// Bytes of a message: seven packets of a transport stream.
-const MESSAGE: usize = 7 * hawser_media::ts::PACKET;
-/// Bytes per second that a server is sent at most, repetitions included: pacing bounds bursts, not the stream.
-const BANDWIDTH: u64 = 12_500_000;
 /// Pauses between calls.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long either end may wait for a packet that is missing.
@@ -107,22 +108,24 @@ fn any_port(peer: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Where encoders are over SRT.
+/// Which end calls over SRT.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Encoders {
-    /// They call here.
+pub(crate) enum Direction {
+    /// Others call here.
     Listen(SocketAddr),
-    /// One is called.
+    /// Another one is called.
     Call(Target),
 }
 
-impl FromStr for Encoders {
+impl FromStr for Direction {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.contains("://") {
-            true => text.parse().map(Encoders::Call),
-            false => listen_address(text).map(Encoders::Listen),
+            true => text.parse().map(Direction::Call),
+            false => listen_address(text)
+                .map(Direction::Listen)
+                .map_err(|expected| format!("{expected}; or srt://HOST:PORT?streamid=ID to call")),
         }
     }
 }
@@ -166,96 +169,15 @@ impl Push {
             stream_id: self.target.stream_id.clone(),
             latency: self.latency,
             crypto: self.passphrase.clone(),
-            send: SendConfig { bandwidth: BANDWIDTH, ..SendConfig::default() },
+            send: send_config(),
             ..CallerConfig::default()
         };
-        match Caller::new(config, peer, Instant::now()) {
-            Ok(caller) => {
-                let sending = Sending {
-                    caller,
-                    subscription: None,
-                    muxer: TsMuxer::default(),
-                    waiting: VecDeque::new(),
-                    who: format!("the SRT server at {peer}"),
-                };
-                lost(sending.run(&socket, hub, (status, self.output)).await)
+        match Line::calling(config, peer, Instant::now()) {
+            Ok(line) => {
+                let sending = Sending::calling(line, format!("the SRT server at {peer}"));
+                lost(sending.run(&socket, hub, (status, self.output), std::future::pending()).await)
             }
-            Err(error) => lost(error.to_string()),
-        }
-    }
-}
-
-/// One call.
-struct Sending {
-    caller: Caller,
-    /// From when it is answered.
-    subscription: Option<Subscription>,
-    muxer: TsMuxer,
-    /// Messages of one unit.
-    waiting: VecDeque<Bytes>,
-    who: String,
-}
-
-impl Sending {
-    /// Until it ends; returns why.
-    async fn run(
-        mut self,
-        socket: &UdpSocket,
-        hub: &Arc<Hub>,
-        (status, output): (&Status, Output),
-    ) -> String {
-        let mut block = [0; 2048];
-        loop {
-            while let Some(event) = self.caller.poll_event() {
-                match event {
-                    CallerEvent::Connected { .. } => {
-                        output.remark(format_args!("hawser: {} takes the stream", self.who));
-                        self.subscription = Some(hub.subscribe());
-                    }
-                    CallerEvent::Closed { reason } => return format!("the call ended: {reason:?}"),
-                }
-            }
-            self.enqueue();
-            while let Some((peer, bytes)) = self.caller.poll_transmit(Instant::now()) {
-                let _ = socket.send_to(&bytes, peer).await;
-            }
-            let has_room = self.waiting.is_empty();
-            let next = async {
-                match self.subscription.as_mut().filter(|_| has_room) {
-                    Some(subscription) => subscription.next().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                received = socket.recv_from(&mut block) => match received {
-                    Ok((count, peer)) => self.caller.handle_datagram(Instant::now(), peer, &block[..count]),
-                    Err(error) => return error.to_string(),
-                },
-                next = next => if let Next::Unit(unit) = next {
-                    self.take(&unit, status);
-                },
-                () = at(self.caller.poll_timeout()) => self.caller.handle_timeout(Instant::now()),
-            }
-        }
-    }
-
-    fn take(&mut self, unit: &hawser_media::broadcast::Unit, status: &Status) {
-        if let Some(skipped) = self.subscription.as_mut().and_then(Subscription::newly_skipped) {
-            status.note_skipped(&self.who, skipped);
-        }
-        let bytes = self.muxer.push(&unit.tag);
-        let count = bytes.len().div_ceil(MESSAGE);
-        let end = |at: usize| ((at + 1) * MESSAGE).min(bytes.len());
-        self.waiting.extend((0..count).map(|at| bytes.slice(at * MESSAGE..end(at))));
-    }
-
-    /// Hands over what there is room for.
-    fn enqueue(&mut self) {
-        while let Some(message) = self.waiting.front() {
-            if self.caller.enqueue(Instant::now(), message.to_vec()).is_err() {
-                return;
-            }
-            self.waiting.pop_front();
+            Err(problem) => lost(problem),
         }
     }
 }

@@ -11,6 +11,7 @@ mod costs;
 mod messages;
 mod order;
 mod parameters;
+mod pauses;
 mod placement;
 mod progress;
 mod rescue;

@@ -161,8 +161,8 @@ impl ClientConfigBuilder {
     }
 
     /// The certificate to show to servers that ask for one ([`ServerConfigBuilder::client_authorities`]). A server that refuses it
-    /// says so after `connect` has returned: wait for [`Connection::confirmed`](crate::Connection::confirmed). No
-    /// [store of sessions](Self::sessions) is used then: a ticket would stand for the certificate. Default: none.
+    /// says so after `connect` has returned: wait for [`Connection::confirmed`](crate::Connection::confirmed). No session is
+    /// resumed or [kept](Self::sessions) then: a ticket would stand for the certificate. Default: none.
     #[must_use]
     pub fn identity(mut self, identity: Identity) -> Self {
         self.identity = Some(identity);

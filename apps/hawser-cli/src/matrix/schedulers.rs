@@ -5,20 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use hawser_lab::data::sweep::{Progress, RunSettings, Shard};
-use hawser_lab::experiments::matrix::discard;
-use hawser_lab::experiments::scheduler_matrix::{self as matrix, Plan, Rows, Settings};
+use hawser_lab::experiments::matrix::schedulers::{Plan, Settings};
 use hawser_policy::PolicyKind;
-use hawser_sim::oracle::OracleEdpf;
+use hawser_sim::oracle::{OracleEdpf, with_oracle};
 
-use super::{failure, save};
-use crate::progress::watched;
-use crate::sim::sweep;
+use super::named;
+use crate::experiment::failure;
 use hawser::Registry;
-use hawser_command::exit::{Exit, Failure};
+use hawser_command::exit::Failure;
 use hawser_command::output::Output;
-use hawser_command::report::{Channel, print, remark};
-use hawser_command::units::count;
 
 const EXAMPLES: &str = "\
 Every scheduler carries files of 5 and 50 MB, a page of 30 objects, requests for 10 kB, 30 frames per second on streams, datagrams at 2 Mbit/s, and the mix of \
@@ -75,57 +70,19 @@ pub(crate) struct Schedulers {
         default_value = "lab-results/matrix-schedulers"
     )]
     out: PathBuf,
-    /// Discard the runs that are there, made by another build of this program, say
-    #[arg(long)]
-    fresh: bool,
-    /// Write the tables into this document, in place of those that it has
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Write every cell as a row of a table: .csv, .jsonl or .parquet
-    #[arg(long, value_name = "FILE")]
-    cells: Option<PathBuf>,
-    /// Threads. Default: one per core
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    what: super::What,
 }
 
 pub(super) fn run(arguments: &Schedulers, registry: &Registry, output: Output) -> Result<ExitCode, Failure> {
-    let plan = arguments.plan.as_deref().map_or_else(Plan::shipped, Plan::load).map_err(failure)?;
-    let matrix = matrix::Matrix::new(arguments.settings(plan, registry), registry);
-    let matrix = Arc::new(matrix.map_err(|error| failure(error).of_scenarios(&arguments.scenarios))?);
-    if arguments.fresh {
-        discard(&arguments.out).map_err(failure)?;
-    }
-    let threads = arguments.jobs.map_or_else(sweep::cores, usize::from);
-    let settings = RunSettings { folder: arguments.out.clone(), threads, shard: Shard::ALL };
-    let runs = |watch: &mut dyn FnMut(&Progress) -> _| matrix::run(&matrix, &settings, watch);
-    let summary = watched(output, runs, failure)?;
-    if summary.stopped {
-        let left = count(summary.missing, "run");
-        remark(format_args!("hawser: stopped with {left} left; the same command goes on with them"));
-        return Ok(ExitCode::from(Exit::Signal as u8));
-    }
-    let rows = matrix::collect(&matrix, &arguments.out).map_err(failure)?;
-    write(arguments, &rows, output)?;
-    if output.json {
-        Channel::Stdout.print(&rows);
-    } else {
-        print(matrix::table(&rows).trim_end());
-    }
-    output.remark(format_args!(
-        "hawser: {} now in {:.0} s, {} before, kept in {}",
-        count(summary.progress.ran, "run"),
-        summary.progress.elapsed.as_secs_f64(),
-        summary.progress.found,
-        arguments.out.display()
-    ));
-    Ok(if rows.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(Exit::Failure as u8) })
+    let plan = Plan::read(arguments.plan.as_deref()).map_err(failure)?;
+    let matrix = arguments.settings(plan, registry).matrix(Arc::new(with_oracle(registry)));
+    let matrix = matrix.map_err(|error| failure(error).of_scenarios(&arguments.scenarios))?;
+    arguments.what.run(matrix, &arguments.out, output)
 }
 
 impl Schedulers {
     fn settings(&self, plan: Plan, registry: &Registry) -> Settings {
-        // Commas separate policies here, so that parameters have another sign.
-        let named = |names: &[String]| names.iter().map(|name| name.replace(':', ",")).collect::<Vec<_>>();
         let extent = if self.full { &plan.full } else { &plan.thin };
         Settings {
             scenarios: self.scenarios.clone(),
@@ -148,16 +105,4 @@ fn all(registry: &Registry) -> Vec<String> {
     let others = registry.names(PolicyKind::Scheduler).filter(|name| Some(*name) != default);
     let default = default.map(|_| "default");
     default.into_iter().chain(others).chain([OracleEdpf::NAME]).map(str::to_owned).collect()
-}
-
-/// The page, the table of cells, and the tables of a document.
-fn write(arguments: &Schedulers, rows: &Rows, output: Output) -> Result<(), Failure> {
-    save(&arguments.out.join("index.html"), &matrix::page(rows), output)?;
-    if let Some(path) = &arguments.cells {
-        matrix::write_cells(path, rows).map_err(failure)?;
-        output.remark(format_args!("hawser: {}", path.display()));
-    }
-    let Some(path) = &arguments.markdown else { return Ok(()) };
-    let document = std::fs::read_to_string(path).map_err(|error| Failure::read(path, &error))?;
-    save(path, &matrix::into_document(&document, rows).map_err(failure)?, output)
 }

@@ -277,6 +277,7 @@ async fn client_hello() -> Vec<u8> {
 async fn half_open_connections_take_no_places() {
     let server = Server::start(&["--max-connections", "16"]);
     server.add("small", b"content");
+    server.add("large", &[7; 200_000]);
     for _ in 0..64 {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.send_to(&client_hello().await, ("127.0.0.1", server.port)).unwrap();
@@ -285,6 +286,11 @@ async fn half_open_connections_take_no_places() {
     // An eighth of the places, which are two.
     let first = Raw::connect(&server, hawser::default_transport()).await;
     let second = Raw::connect(&server, hawser::default_transport()).await;
+    // A connection that has moved little for a while gives way to the next client from the same address.
+    for raw in [&first, &second] {
+        let answer = raw.ask(&request(GET, b"/large", &[])).await.read_to_end(1 << 20).await.unwrap();
+        assert!(answer.len() > 200_000, "{}", answer.len());
+    }
     let trust = hawser::Trust::Pins(vec![server.pin.parse().unwrap()]);
     let config = hawser::ClientConfig::builder().trust(trust).alpn([hawser::h3::ALPN]).build().unwrap();
     let endpoint = Endpoint::client(config, hawser::Links::All).unwrap();

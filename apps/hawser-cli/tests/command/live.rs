@@ -1,10 +1,10 @@
 //! `hawser live`: what goes in comes out, over several links, with programs that die in between.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use hawser_media::flv::{FlvReader, FlvWriter, Role, Tag, TagKind, file_header};
 use nix::sys::signal::Signal;
@@ -19,24 +19,46 @@ pub(crate) struct Relay {
     folder: TempDir,
     pub(crate) address: String,
     pub(crate) pin: String,
+    /// What it said when it began to listen.
+    pub(crate) hello: Value,
 }
 
 pub(crate) const KEY: &str = "a-key";
 
 impl Relay {
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, &[])
+    }
+
+    /// The same with more in its environment.
+    pub(crate) fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // A port of its own choice: only then has the relay, restarted, the key of its stateless resets.
         let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let (process, hello) = Self::spawn(&folder, &format!("127.0.0.1:{port}"), arguments);
+        let (process, hello) = Self::spawn(&folder, &format!("127.0.0.1:{port}"), arguments, environment);
         let pin = hello["pin"].as_str().unwrap().to_owned();
-        Relay { process, address: format!("127.0.0.1:{}", hello["port"]), pin, folder }
+        Relay { process, address: format!("127.0.0.1:{}", hello["port"]), pin, hello, folder }
     }
 
-    fn spawn(folder: &TempDir, listen: &str, arguments: &[&str]) -> (Running, Value) {
-        let mut command =
-            hawser(["live", "relay", "--json", "-q", "--key", KEY, "--listen", listen, "--state"]);
-        command.arg(folder.path().join("state")).args(arguments);
+    /// Where it listens otherwise.
+    pub(crate) fn port(&self, protocol: &str) -> &str {
+        self.hello[protocol].as_str().unwrap()
+    }
+
+    /// What it has said until now.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.file("log")).unwrap()
+    }
+
+    fn spawn(
+        folder: &TempDir,
+        listen: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> (Running, Value) {
+        let mut command = hawser(["live", "relay", "--json", "--key", KEY, "--listen", listen, "--state"]);
+        command.arg(folder.path().join("state")).args(arguments).envs(environment.iter().copied());
+        command.stderr(File::options().create(true).append(true).open(folder.path().join("log")).unwrap());
         let (process, hello) = spawn_and_read_line(command);
         (Running(process), serde_json::from_str(&hello).unwrap())
     }
@@ -44,7 +66,7 @@ impl Relay {
     fn crash_and_restart(&mut self) {
         self.process.signal(Signal::SIGKILL);
         let _ = self.process.0.wait();
-        self.process = Self::spawn(&self.folder, &self.address, &[]).0;
+        self.process = Self::spawn(&self.folder, &self.address, &[], &[]).0;
     }
 
     /// A publisher or a player over two links of loopback.
@@ -307,7 +329,7 @@ pub(crate) fn has_ffmpeg() -> bool {
 }
 
 /// Digests of the decoded frames of the first video stream: time and digest.
-fn frame_digests(input: &Path) -> Vec<String> {
+pub(crate) fn frame_digests(input: &Path) -> Vec<String> {
     let mut command = Command::new("ffmpeg");
     command.args(["-v", "error", "-i"]).arg(input).args(["-map", "0:v", "-f", "framemd5", "-"]);
     let output = run(command);
@@ -373,7 +395,7 @@ pub(crate) fn start_listening(mut command: Command, field: &str) -> (Running, St
 }
 
 /// ffmpeg's test picture and a tone, in real time, to this address.
-fn transport_stream_to(url: &str, seconds: &str) -> Command {
+pub(crate) fn transport_stream_to(url: &str, seconds: &str) -> Command {
     let mut command = Command::new("ffmpeg");
     command.args([
         "-v",
@@ -418,140 +440,6 @@ pub(crate) fn probed(input: &str) -> (Vec<String>, String) {
     codecs.sort_unstable();
     codecs.dedup();
     (codecs, String::from_utf8_lossy(&output.stderr).into_owned())
-}
-
-/// The first packet of a caller over SRT (draft-sharabayko-srt-01 section 3.2.1), or with `cookie` one that answers a listener.
-fn srt_handshake(socket: u32, cookie: u32) -> Vec<u8> {
-    let (version, kind) = if cookie == 0 { (4_u32, 1_u32) } else { (5, 0xffff_ffff) };
-    let words =
-        [0x8000_0000, 0, 0, 0, version, 2, 7, 1_500, 8_192, kind, socket, cookie, 0x7f00_0001, 0, 0, 0];
-    words.iter().flat_map(|word: &u32| word.to_be_bytes()).collect()
-}
-
-/// Noise, first packets and answers with forged cookies at the port for encoders over SRT: little is held for them, and who comes from
-/// elsewhere is answered at once.
-#[test]
-fn a_flood_at_the_port_for_srt_holds_little_and_others_are_answered() {
-    const PACKETS: u32 = 20_000;
-    let relay = Relay::start(&[]);
-    let (publisher, srt) = start_listening(relay.client("publish", KEY, &["--srt", "127.0.0.1:0"]), "srt");
-    let answers = || {
-        let caller = UdpSocket::bind("127.0.0.2:0").unwrap();
-        caller.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-        // As callers do, until somebody answers: what is lost in the kernel's queue is no matter here.
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(5) {
-            caller.send_to(&srt_handshake(9, 0), &srt).unwrap();
-            let mut answer = [0; 1_500];
-            if caller.recv(&mut answer).is_ok() {
-                return began.elapsed();
-            }
-        }
-        panic!("no answer");
-    };
-    answers();
-    let memory = || {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", publisher.0.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
-    };
-    let (before, attacker) = (memory(), UdpSocket::bind("127.0.0.1:0").unwrap());
-    for n in 0..PACKETS {
-        let datagram = match n % 4 {
-            0 => srt_handshake(n, 0),
-            1 => srt_handshake(n, n | 1),
-            2 => vec![n as u8; 1_316],
-            // A control packet of some kind for a socket that is not there.
-            _ => [0x8000_0000 | (n % 12) << 16, 0, 0, n].iter().flat_map(|word| word.to_be_bytes()).collect(),
-        };
-        attacker.send_to(&datagram, &srt).unwrap();
-        if n.is_multiple_of(64) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-    let waited = answers();
-    let held = memory().saturating_sub(before);
-    assert!(waited < Duration::from_secs(1), "{waited:?}");
-    assert!(held < 16 << 10, "{held} KiB");
-}
-
-/// An encoder that calls over SRT; players take it in every format, a server is called over SRT, and the relay records.
-#[test]
-fn what_comes_over_srt_goes_out_in_every_format() {
-    if !has_ffmpeg() {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let recordings = folder.path().join("recordings");
-    let relay = Relay::start(&["--record", recordings.to_str().unwrap()]);
-    let (publisher, srt) = start_listening(relay.client("publish", KEY, &["--srt", "127.0.0.1:0"]), "srt");
-    let wrong = run(transport_stream_to(&format!("srt://{srt}?streamid=wrong"), "1"));
-    assert!(!wrong.status.success());
-    let mut encoder = transport_stream_to(&format!("srt://{srt}?streamid=publish:live/{KEY}"), "60");
-    let encoder = Running(encoder.spawn().unwrap());
-    // A server that is called: it writes what comes.
-    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let called = folder.path().join("called.ts");
-    let mut server = Command::new("ffmpeg");
-    server.args([
-        "-v",
-        "error",
-        "-y",
-        "-i",
-        &format!("srt://127.0.0.1:{port}?mode=listener"),
-        "-c",
-        "copy",
-        "-t",
-        "5",
-    ]);
-    let server = Running(server.arg(&called).stdin(Stdio::null()).spawn().unwrap());
-    let target = format!("srt://127.0.0.1:{port}?streamid=x");
-    let (player, http) =
-        start_listening(relay.client("play", KEY, &["--http", "127.0.0.1:0", "--srt", &target]), "http");
-    let wanted = ["aac", "h264"];
-    // A service that takes RTMP.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let (url, served) = (format!("rtmp://127.0.0.1:{port}/live/x"), folder.path().join("served.flv"));
-    let mut service = Command::new("ffmpeg");
-    service.args(["-v", "error", "-y", "-f", "flv", "-listen", "1", "-i", &url, "-c", "copy", "-t", "5"]);
-    let mut service = Running(service.arg(&served).stdin(Stdio::null()).spawn().unwrap());
-    let _pusher = relay.start_client("play", &["--rtmp", &url]);
-    for format in ["flv", "mp4", "ts", "m3u8"] {
-        let (codecs, complaints) = probed(&format!("http://{http}/live.{format}"));
-        // ffmpeg reads the header of MP4 once more whenever it has loaded the playlist again, and says so.
-        let complaints: Vec<&str> =
-            complaints.lines().filter(|line| !line.contains("duplicated MOOV")).collect();
-        assert_eq!(
-            (codecs, complaints.join("\n")),
-            (wanted.map(str::to_owned).to_vec(), String::new()),
-            "{format}"
-        );
-    }
-    let mut page = TcpStream::connect(&http).unwrap();
-    page.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-    let mut text = String::new();
-    page.read_to_string(&mut text).unwrap();
-    assert!(
-        text.starts_with("HTTP/1.1 200") && text.contains("<video") && text.contains("script-src 'self'"),
-        "{text}"
-    );
-    let mut server = server;
-    assert!(server.0.wait().unwrap().success() && service.0.wait().unwrap().success());
-    for file in [&called, &served] {
-        let (codecs, complaints) = probed(file.to_str().unwrap());
-        assert_eq!((codecs, complaints.as_str()), (wanted.map(str::to_owned).to_vec(), ""), "{file:?}");
-    }
-    drop((encoder, publisher, player));
-    // Killed at once: what was recorded until then can be read.
-    relay.process.signal(Signal::SIGKILL);
-    let mut files: Vec<_> =
-        std::fs::read_dir(&recordings).unwrap().map(|entry| entry.unwrap().path()).collect();
-    // An encoder whose picture comes a second behind its sound begins with a file of sound alone.
-    files.sort();
-    let file = files.last().unwrap();
-    let (codecs, complaints) = probed(file.to_str().unwrap());
-    assert_eq!((codecs, complaints.as_str()), (wanted.map(str::to_owned).to_vec(), ""));
-    assert!(frame_digests(file).len() > 100);
 }
 
 /// A transport stream over UDP; what is told to the encoder's driver is the most that it may send, since all of it fits.

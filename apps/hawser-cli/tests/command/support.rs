@@ -24,6 +24,8 @@ pub(crate) fn clean(mut command: Command) -> Command {
         "SSLKEYLOGFILE",
         "QLOGDIR",
         "HAWSER_LIVE_KEY",
+        "HAWSER_LIVE_FROM_KEY",
+        "HAWSER_SRT_PASSPHRASE",
         "HAWSER_KEY",
         "HAWSER_PUT_KEY",
         "HAWSER_POLICY",

@@ -28,7 +28,7 @@ const WITHIN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 /// Where the number of the socket that it is for lies in a packet.
 const DESTINATION: std::ops::Range<usize> = 12..16;
 /// Largest packet.
-const MTU: u32 = 1500;
+pub(super) const MTU: u32 = 1500;
 
 /// An encoder that is called again and again.
 pub(crate) struct Calling {
@@ -293,7 +293,7 @@ impl Call {
 }
 
 /// The handshake in a packet, and the clock of its sender.
-fn handshake_of(bytes: &[u8]) -> Option<(u32, Handshake)> {
+pub(super) fn handshake_of(bytes: &[u8]) -> Option<(u32, Handshake)> {
     match Packet::parse(bytes) {
         Ok(Packet::Control(ControlPacket { timestamp, body: Control::Handshake(handshake), .. })) => {
             Some((timestamp, handshake))

@@ -32,3 +32,9 @@ fn a_server_is_named_by_a_url() {
         assert!(text.parse::<Target>().is_err(), "{text}");
     }
 }
+
+#[test]
+fn what_is_neither_an_address_nor_a_call_is_told_of_both() {
+    let said = "9000".parse::<Direction>().err().unwrap_or_default();
+    assert!(said.contains("ADDRESS:PORT") && said.contains("srt://HOST:PORT?streamid=ID"), "{said}");
+}

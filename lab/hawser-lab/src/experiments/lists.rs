@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::verify::{Known, List, ListError, Plot, Program, VerifyError, read, read_file};
-use super::{bbrv2plus, defaults, four_d_map, ftrl_wrr, maco, mams, qc_mab, ride, seam, sscc, xfi};
+use super::verify::{Known, List, ListError, Plot, Program, read, read_file};
+use super::{
+    ExperimentError, bbrv2plus, defaults, four_d_map, ftrl_wrr, maco, mams, qc_mab, ride, seam, sscc, xfi,
+};
 
 /// Name, file and text of a list.
 macro_rules! embedded {
@@ -60,14 +62,14 @@ pub fn names() -> Vec<&'static str> {
 /// A list by its name, or the one in a file whose name ends with `.toml`.
 ///
 /// # Errors
-/// [`VerifyError`]: there is no such list, its file cannot be read, or something in it is wrong.
-pub fn find(name: &str) -> Result<Arc<List>, VerifyError> {
+/// [`ExperimentError`]: there is no such list, its file cannot be read, or something in it is wrong.
+pub fn find(name: &str) -> Result<Arc<List>, ExperimentError> {
     if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
         return read_file(Path::new(name), KNOWN).map(Arc::new);
     }
     match embedded(name) {
         Some(list) => Ok(Arc::new(list?)),
-        None => Err(VerifyError::UnknownList { name: name.to_owned(), known: names().join(", ") }),
+        None => Err(ExperimentError::unknown("list", name, names())),
     }
 }
 

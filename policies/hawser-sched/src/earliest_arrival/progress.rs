@@ -4,20 +4,14 @@ use std::time::Duration;
 
 use hawser_policy::{Command, Commands, PathId, PathView, Rate, SendView, Time};
 
+use super::pauses::Pauses;
+
 /// For how long a receiver may hold back the acknowledgement of a last packet (RFC 9000 section 18.2).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// More datagrams in flight than this, and acknowledgements follow without that delay: every second packet draws one,
 /// and some may be lost.
 const STREAMING: u64 = 8;
-
-/// A pause is forgotten within this many round trips, but not sooner than within [`SHORTEST_MEMORY`]: radio links pause
-/// by the second hand of their network, not by the round trip of a connection.
-const PAUSE_MEMORY: u32 = 16;
-const SHORTEST_MEMORY: Duration = Duration::from_secs(3);
-
-/// Forgetting is arithmetic that every acknowledgement would pay for; it happens in steps of this.
-const FORGETTING_STEP: Duration = Duration::from_millis(10);
 
 /// What is usual is measured again after so long, while no path is degraded.
 const USUAL_PERIOD: Duration = Duration::from_secs(1);
@@ -55,9 +49,7 @@ pub(super) struct Progress {
     /// acknowledgement was for an older one, so that packets arrive in order.
     oldest: Option<(Time, Option<u64>)>,
     in_order: bool,
-    /// The longest pause between acknowledgements, forgotten little by little; and for how long nothing of it was.
-    pause: Duration,
-    elapsed: Duration,
+    pauses: Pauses,
     /// What a round trip took, and took at most, when all was well: before this flight, or [`USUAL_PERIOD`] ago.
     expected: Duration,
     usual: Duration,
@@ -137,8 +129,7 @@ impl Progress {
             answered: None,
             oldest: None,
             in_order: true,
-            pause: Duration::ZERO,
-            elapsed: Duration::ZERO,
+            pauses: Pauses::default(),
             expected: Duration::ZERO,
             usual: Duration::ZERO,
             usual_at: None,
@@ -242,12 +233,7 @@ impl Progress {
         let due = self.oldest.map_or(self.at, |(sent, _)| self.at.max(sent + path.smoothed_rtt));
         // What is twice as long is silence in any case, and an outage is not usual, however long it was.
         let pause = now.since(due).min(path.probe_timeout / 2);
-        // Shorter ones decide nothing: any silence is more than twice as long.
-        if pause.max(self.pause) > shortest_silence / 2 {
-            self.remember(pause, path.smoothed_rtt);
-        } else {
-            self.elapsed = Duration::ZERO;
-        }
+        self.pauses.note(pause, now, path.smoothed_rtt, shortest_silence);
     }
 
     /// The earliest moment at which it may be silent, late or clogged, or at which a pause counts, a rate or the usual round
@@ -255,33 +241,21 @@ impl Progress {
     fn well_until(&self, sent: Time, now: Time, shortest_silence: Duration) -> Time {
         let least_pause = shortest_silence / 2;
         let (Some(usual_at), Some(rate)) = (self.usual_at, self.meter.next()) else { return now };
-        if self.pause > least_pause {
+        if self.pauses.longest() > least_pause {
             return now;
         }
         let news = rate.min(usual_at + USUAL_PERIOD).min(now + BACKLOG_STEP);
+        let news = self.pauses.settles_at(shortest_silence).map_or(news, |settles| settles.min(news));
         news.min(self.at + least_pause).min(sent + self.usual)
     }
 
     /// Nothing is in flight.
     fn settle(&mut self, path: &PathView, now: Time) {
         if self.oldest.is_some() {
-            let (pause, swing, on_break) = (self.pause, self.swing, self.on_break);
-            *self = Progress { pause, swing, on_break, ..Progress::new(path, now) };
+            let (pauses, swing, on_break) = (self.pauses, self.swing, self.on_break);
+            *self = Progress { pauses, swing, on_break, ..Progress::new(path, now) };
         }
         (self.acked, self.at) = (path.bytes_acked, now);
-    }
-
-    /// Keeps the longest pause; older ones count for less.
-    #[inline(never)]
-    fn remember(&mut self, pause: Duration, rtt: Duration) {
-        self.elapsed = self.elapsed.saturating_add(pause);
-        if pause <= self.pause && self.elapsed < FORGETTING_STEP {
-            return;
-        }
-        let memory = rtt.saturating_mul(PAUSE_MEMORY).max(SHORTEST_MEMORY);
-        let forgotten = (self.elapsed.as_secs_f64() / memory.as_secs_f64()).min(1.0);
-        self.pause = pause.max(self.pause.mul_f64(1.0 - forgotten));
-        self.elapsed = Duration::ZERO;
     }
 
     /// When its acknowledgements are due and have been missing for twice as long as in recent round trips. A probe timeout is
@@ -293,7 +267,7 @@ impl Progress {
                 .usual
                 .max(path.smoothed_rtt.saturating_add(LEAST_LATENESS))
                 .saturating_add(held_back(path));
-        let missing = expected.max(quiet_since + self.pause.saturating_mul(2));
+        let missing = expected.max(quiet_since + self.pauses.longest().saturating_mul(2));
         missing.min(quiet_since + path.probe_timeout).max(quiet_since + shortest_silence)
     }
 

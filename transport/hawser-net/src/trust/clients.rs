@@ -14,9 +14,9 @@ use super::roots_of;
 use crate::ConfigError;
 use crate::identity::{IdentityError, read_certificates};
 
-/// Certificates that a client may show besides its own. Each order in which they could have signed each other is tried, so that
-/// 160 small ones, which fit into a handshake, would cost half a minute; 3 make 16 chains.
-const MAX_INTERMEDIATES: usize = 3;
+/// Certificates that a client may show besides its own. Each order in which they could have signed each other is tried: 10 that have one
+/// name cost 0.1 s, 3 that have the authority's 0.9 ms, 2 of these (five chains) 0.3 ms.
+const MAX_INTERMEDIATES: usize = 2;
 
 /// Authorities whose certificates a server accepts from clients
 /// ([`ServerConfigBuilder::client_authorities`](crate::ServerConfigBuilder::client_authorities)).

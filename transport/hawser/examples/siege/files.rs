@@ -11,7 +11,7 @@ use nix::unistd::mkfifo;
 
 use super::Error;
 use super::client::{Client, GET, PUT, request, upload};
-use super::form::{FORM, Form, H3, Siege};
+use super::form::{FORM, Form, H3, HANDSHAKES, Siege};
 use super::program::Program;
 
 const UPLOADS: &[&str] = &["serve", "FOLDER", "--allow-put", "--upload-quota", "8M"];
@@ -97,7 +97,7 @@ async fn open_pipe(siege: &mut Siege<'_>) -> Result<(), Error> {
     siege.programs.push(Program::start(writer.args(["-c", "echo data > \"$0\""]).arg(folder.join("pipe")))?);
     siege.connect(1 << 20, 16 << 20).await?;
     tokio::time::sleep(Duration::from_millis(200)).await;
-    for path in ["/pipe", "/pipe", "/zero", "/socket"] {
+    for path in ["/pipe", "/zero", "/socket"].repeat(40) {
         let mut answer = siege.clients[0].ask(&request(GET, path, &[])).await?;
         let read = tokio::time::timeout(Duration::from_secs(1), answer.read_to_end(1 << 16)).await;
         siege.expect(read.is_ok(), || format!("{path} is not answered"));
@@ -129,8 +129,7 @@ pub(crate) const FILES: &[Form] = &[
                 fs::read(siege.server.folder().join("victim")).is_ok_and(|content| content == b"content");
             (!is_stored).then(|| "the victim's upload was refused".to_owned())
         },
-        // A packet begins two uploads, and each makes a file.
-        micros: 1_000.0,
+        micros: HANDSHAKES,
         mebibytes: 64,
         ..FORM
     },
@@ -170,8 +169,8 @@ pub(crate) const FILES: &[Form] = &[
         name: "requests for a pipe",
         attacks: &[13],
         attack: |siege| Box::pin(open_pipe(siege)),
-        // A dozen packets, and next to them the handshakes of five victims.
-        micros: 2_000.0,
+        // Each packet is a request, for which a name is looked up by a thread that may block.
+        micros: HANDSHAKES,
         ..FORM
     },
 ];

@@ -13,7 +13,7 @@ use hawser_wire::{ConnectionId, Frame, StatelessResetToken, Writer};
 
 use super::Error;
 use super::flood::Flood;
-use super::form::{FORM, Form, H3, HANDSHAKES, SERVE, Siege};
+use super::form::{FORM, Form, H3, SERVE, Siege};
 use super::raw::Raw;
 
 /// Bytes of frames in a packet.
@@ -257,8 +257,6 @@ pub(crate) const FRAMES: &[Form] = &[
                 Ok(())
             })
         },
-        // Some hundred packets, and next to them the handshakes of the attacker and five victims.
-        micros: HANDSHAKES,
         ..FORM
     },
 ];

@@ -34,7 +34,7 @@ const ATTACKS: &[Attack] = &[
     Attack { number: 11, reproductions: "11", what: "DNS rebinding of the page of vr360" },
     Attack { number: 12, reproductions: "14", what: "digests nobody waits for" },
     Attack { number: 13, reproductions: "12", what: "requests for pipes and devices" },
-    Attack { number: 14, reproductions: "-", what: "scenario files without end" },
+    Attack { number: 14, reproductions: "-", what: "scenario files of any length" },
     Attack { number: 15, reproductions: "-", what: "malformed lengths and trailers" },
     Attack { number: 16, reproductions: "15", what: "idle connections shrink the windows of others" },
 ];

@@ -184,14 +184,18 @@ async fn handshakes(command: &Path) -> Result<bool, Error> {
 async fn half_open(command: &Path, name: &str, sources: Sources) -> Result<bool, Error> {
     let server = start(command)?;
     let (made, to) = (initials(&server, H3, HALF_OPEN)?, address(&server));
-    let before = Before::of(&server)?;
+    let (before, earlier) = (Before::of(&server)?, dropped(&server)?);
     let load = async {
         tokio::task::spawn_blocking(move || send_from(sources, &made, to)).await??;
         tokio::time::sleep(LASTS).await;
         Ok(())
     };
     let waited = with_victims(&server, load).await?;
-    report(Load::of(name, HALF_OPEN), &server, &before, waited).await
+    let note = match dropped(&server)? - earlier {
+        0 => String::new(),
+        lost => format!("the kernel dropped {lost} datagrams"),
+    };
+    report(Load { note: &note, ..Load::of(name, HALF_OPEN) }, &server, &before, waited).await
 }
 
 /// Garbage from half of the cores, without a pause.

@@ -11,7 +11,7 @@
 //! waited. Ends with 1 if a victim waited for a second, or a figure is above its bound; what is allowed beyond 100 µs and 100
 //! bytes has its reason next to the form. Where a form is about something else, as what is stored under a quota, it says
 //! that in the last column. `--list` names the attacks that were once carried out against the project, and the forms of each.
-//! docs/security-costs.md has the tables.
+//! docs/security-siege.md has the tables.
 
 mod client;
 mod connections;

@@ -50,7 +50,7 @@ impl Trial {
 
 pub(crate) const TRIALS: &[Trial] = &[
     // A recording of 256 MiB is read as a whole.
-    Trial { name: "scenario files without end", attacks: &[14], tried: Tried::Scenarios, mebibytes: 288 },
+    Trial { name: "scenario files of any length", attacks: &[14], tried: Tried::Scenarios, mebibytes: 288 },
     Trial { name: "malformed answers to get", attacks: &[15], tried: Tried::Answers, mebibytes: 96 },
 ];
 

@@ -55,7 +55,7 @@ pub(crate) const REQUESTS: &[Form] = &[
         prepare: large,
         attack: |siege| Box::pin(async { siege.ask_unread(17, 90, 100, &request(GET, "/large", &[])).await }),
         // A packet holds ten requests, and for each the file is opened and its beginning read.
-        micros: 3_000.0,
+        micros: 2_000.0,
         mebibytes: REPLIES,
         ..FORM
     },

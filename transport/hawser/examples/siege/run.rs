@@ -19,7 +19,7 @@ pub(crate) const HEADING: &str = "| attack | packets | KiB sent | µs of CPU per
 pub(crate) struct Outcome {
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
-    /// Of the server's CPU, for each packet.
+    /// Of the server's CPU, for each packet; without what victims cost anyway.
     pub(crate) micros: f64,
     /// More than before.
     pub(crate) held: u64,
@@ -36,7 +36,7 @@ pub(crate) async fn run(form: &Form, command: &Path) -> Result<Outcome, Error> {
     (form.prepare)(&mut siege)?;
     // What the server needs once is there.
     ask(&server, form.alpn).await?;
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let of_victims = cost_of_victims(&server, form).await?;
     let before = server.usage()?;
     (form.attack)(&mut siege).await?;
     let mut waited = Duration::ZERO;
@@ -58,12 +58,23 @@ pub(crate) async fn run(form: &Form, command: &Path) -> Result<Outcome, Error> {
     Ok(Outcome {
         packets,
         bytes,
-        micros: (after.cpu - before.cpu).as_secs_f64() * 1e6 / packets.max(1) as f64,
+        micros: (after.cpu - before.cpu).saturating_sub(of_victims).as_secs_f64() * 1e6
+            / packets.max(1) as f64,
         held,
         waited,
         wrong: siege.wrong.take().or(wrong),
         found: siege.found.take(),
     })
+}
+
+/// What the server spends on as many victims while nobody attacks it.
+async fn cost_of_victims(server: &Server, form: &Form) -> Result<Duration, Error> {
+    let before = server.usage()?;
+    for _ in 0..VICTIMS {
+        ask(server, form.alpn).await?;
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    Ok(server.usage()?.cpu - before.cpu)
 }
 
 /// What a victim wants: a small file, or of other servers a connection.

@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::Error;
+use nix::time::ClockId;
+use nix::unistd::Pid;
 
-/// Ticks of a process's CPU time in a second, as the kernel tells them.
-const TICKS: f64 = 100.0;
+use super::Error;
 
 pub(crate) struct Server {
     command: PathBuf,
@@ -127,7 +127,7 @@ impl Server {
         loop {
             std::thread::sleep(Duration::from_millis(120));
             let now = self.usage()?.cpu;
-            if now - used < Duration::from_millis(15) {
+            if now - used < Duration::from_millis(2) {
                 return Ok(now);
             }
             used = now;
@@ -135,16 +135,13 @@ impl Server {
     }
 
     pub(crate) fn usage(&self) -> Result<Usage, Error> {
-        let process = format!("/proc/{}", self.process.id());
-        let stat = fs::read_to_string(format!("{process}/stat"))?;
-        // Behind the name, which may have spaces: utime and stime are the 14th and 15th field.
-        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-        let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok());
-        let ticks = ticks(11).zip(ticks(12)).map(|(user, system)| user + system).ok_or("no CPU time")?;
-        let status = fs::read_to_string(format!("{process}/status"))?;
+        // Of all its threads, those that are gone as well.
+        let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(self.process.id().try_into()?))?;
+        let cpu = clock.now()?.into();
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let memory: u64 = memory.ok_or("no memory")?.trim().trim_end_matches(" kB").parse()?;
-        Ok(Usage { cpu: Duration::from_secs_f64(ticks / TICKS), memory: memory << 10 })
+        Ok(Usage { cpu, memory: memory << 10 })
     }
 }
 

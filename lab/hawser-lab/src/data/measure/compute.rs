@@ -4,6 +4,7 @@ use hawser_link::Direction;
 
 use super::record::Measured;
 use super::{Records, Session};
+use crate::data::statistics::{deviation, mean};
 
 /// What a session amounts to. Sums are over its flows; what only the server can know is absent without its records.
 #[derive(Debug, Clone, Default)]
@@ -87,10 +88,8 @@ fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 
 /// Standard deviation over mean; of two values at least, whose mean is above zero.
 pub(crate) fn variation(values: &[f64]) -> Option<f64> {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    (values.len() >= 2 && mean > 0.0).then(|| (squares / count).sqrt() / mean)
+    let mean = mean(values);
+    (values.len() >= 2 && mean > 0.0).then(|| deviation(values) / mean)
 }
 
 /// Pearson's coefficient of correlation; of three pairs at least, neither side constant.

@@ -14,6 +14,13 @@ pub use student::{student_quantile, student_two_sided};
 pub use summary::{Difference, Pairing, Summary, nearest_rank, summary};
 pub use summary::{paired_difference, welch_difference};
 
+/// Jain's index of what several get: 1 where all get the same; NaN where nobody gets anything.
+pub(crate) fn jain(rates: &[f64]) -> f64 {
+    let (sum, squares) =
+        rates.iter().fold((0.0, 0.0), |(sum, squares), rate| (sum + rate, squares + rate * rate));
+    sum * sum / (rates.len() as f64 * squares)
+}
+
 /// The mean of some values; none of nothing.
 pub(crate) fn mean_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     Some(mean(&values.collect::<Vec<_>>())).filter(|mean| !mean.is_nan())

@@ -40,11 +40,6 @@ pub(crate) fn merged_file(folder: &Path, table: &str) -> PathBuf {
     table_file(&folder.join(MERGED), table)
 }
 
-/// The file of the real times, which is no part of the result.
-pub fn timing_table(folder: &Path) -> PathBuf {
-    TableName::Timing.path(folder)
-}
-
 /// Merges all finished parts, unless that has been done since the last of them was added.
 ///
 /// The tables under `merged/` depend on plan, files and which cells are finished, and on nothing else: the same bytes

@@ -29,7 +29,9 @@ mod error;
 mod folder;
 mod inputs;
 mod manifest;
+mod measured;
 mod merge;
+mod parallel;
 mod part;
 mod run;
 mod shard;
@@ -46,7 +48,8 @@ pub use error::SweepError;
 pub use folder::{Folder, Found};
 pub use inputs::PolicyFiles;
 pub use manifest::{InputFile, Manifest};
-pub use merge::{MergeSummary, merge, merged_table, timing_table};
+pub use measured::Measured;
+pub use merge::{MergeSummary, merge, merged_table};
 pub use run::{CellFailure, Progress, RunSettings, RunSummary, Simulate, run, run_work};
 pub use shard::Shard;
 pub use tables::TableName;
@@ -55,6 +58,7 @@ pub use work::{CELLS, CellOutput, CellResult, TIMING, Work};
 pub(crate) use inputs::Inputs;
 pub(crate) use manifest::{FORMAT as MANIFEST_FORMAT, digest, write_json};
 pub(crate) use merge::merged_file;
+pub(crate) use parallel::in_parallel;
 use work::table_file;
 
 /// A plan with everything that its scenarios read.

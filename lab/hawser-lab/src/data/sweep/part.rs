@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{digest, read_json, write_json};
-use super::{CELLS, CellResult, Manifest, SweepError, Work, table_file};
+use super::work::timing_schema;
+use super::{CELLS, CellResult, Manifest, SweepError, TIMING, Work, table_file};
 use crate::data::table::{self, read_table};
 
 const DESCRIPTION: &str = "part.json";
@@ -96,9 +97,14 @@ fn fill<W: Work>(
     let mut files = Vec::new();
     for table in work.manifest().tables {
         let path = table_file(folder, &table);
-        let mut writer = table::create(&path, work.schema(&table)?)?;
+        let is_timing = table == TIMING;
+        let schema = if is_timing { timing_schema()? } else { work.schema(&table)? };
+        let mut writer = table::create(&path, schema)?;
         for result in results {
-            work.write(&table, writer.as_mut(), result)?;
+            match is_timing {
+                true => writer.row(&[(result.cell as u64).into(), result.wall_seconds.into()])?,
+                false => work.write(&table, writer.as_mut(), result)?,
+            }
         }
         let rows = writer.finish()?.rows;
         let bytes = fs::read(&path).map_err(|error| SweepError::read(&path, error))?;

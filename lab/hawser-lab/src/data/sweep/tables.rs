@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use hawser_link::LinkStats;
 use hawser_sim::run::{DelaySummary, End, FlowOutcome, LinkOutcome, Outcome, PathOutcome};
 
+use super::work::timing_schema;
 use super::{CELLS, CellResult, Sweep, TIMING, table_file};
 use crate::data::table::{Cell, Column, Kind, Schema, TableError, TableWriter, column};
 
@@ -55,9 +56,7 @@ impl TableName {
             Self::Flows => flow_columns(),
             Self::Paths => path_columns(),
             Self::Links => link_columns(),
-            Self::Timing => {
-                return Schema::new([column("cell", Kind::U64), column("wall_seconds", Kind::F64)]);
-            }
+            Self::Timing => return timing_schema(),
         };
         let keys = factors.iter().map(|(key, _)| column(key.as_str(), Kind::Text));
         let identity = [column("cell", Kind::U64), column("scenario", Kind::Text)].into_iter().chain(keys);
@@ -72,9 +71,6 @@ impl TableName {
         sweep: &Sweep,
         result: &CellResult<Outcome>,
     ) -> Result<(), TableError> {
-        if self == Self::Timing {
-            return writer.row(&[(result.cell as u64).into(), result.wall_seconds.into()]);
-        }
         let identity = identity(sweep, result.cell);
         let mut row = |own: Vec<Cell<'_>>| {
             let mut cells = identity.clone();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hawser_sim::run::Outcome;
 
 use super::Manifest;
-use crate::data::table::{Schema, TableError, TableWriter};
+use crate::data::table::{Kind, Schema, TableError, TableWriter, column};
 
 /// The table that any work has: one row per cell, with the columns `cell`, `message` (none unless it failed),
 /// `trace_hash` and `events`.
@@ -33,13 +33,13 @@ pub trait Work: Send + Sync + 'static {
     /// Says why it cannot be run. That is a result as well: the cell failed.
     fn run(&self, cell: usize) -> Result<Self::Output, String>;
 
-    /// The columns of a table, of which the first is `cell`.
+    /// The columns of a table but [`TIMING`], of which the first is `cell`.
     ///
     /// # Errors
     /// Fails when they are no schema.
     fn schema(&self, table: &str) -> Result<Schema, TableError>;
 
-    /// Writes the rows of a cell to a table.
+    /// Writes the rows of a cell to a table but [`TIMING`].
     ///
     /// # Errors
     /// Fails when the table cannot be written.
@@ -49,6 +49,11 @@ pub trait Work: Send + Sync + 'static {
         writer: &mut dyn TableWriter,
         result: &CellResult<Self::Output>,
     ) -> Result<(), TableError>;
+}
+
+/// The columns of [`TIMING`].
+pub(super) fn timing_schema() -> Result<Schema, TableError> {
+    Schema::new([column("cell", Kind::U64), column("wall_seconds", Kind::F64)])
 }
 
 /// What came of a cell.

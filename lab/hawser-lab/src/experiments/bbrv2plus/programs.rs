@@ -6,6 +6,7 @@ use hawser_policy::{Note, Time};
 use hawser_sim::run::Series;
 
 use super::watch::{FLOW, QUEUED, Watched, sample, watch};
+use crate::data::statistics::jain;
 use crate::experiments::verify::{Measured, Request};
 
 /// The time over which shares are taken: the last minute of three.
@@ -29,9 +30,7 @@ pub(super) fn last_minute(request: &Request<'_>) -> Result<Measured, String> {
     if sum <= 0.0 {
         return Err("nothing was received".to_owned());
     }
-    Ok(Measured::of(&outcome)
-        .with("share", own / sum)
-        .with("jain", sum * sum / (2.0 * (own * own + other * other))))
+    Ok(Measured::of(&outcome).with("share", own / sum).with("jain", jain(&[own, other])))
 }
 
 /// Bytes received in the last minute.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_policy::Note;
-use hawser_sim::run::{Options, Outcome, Probes, Simulation};
+use hawser_sim::run::{Outcome, Probes};
 
 use crate::experiments::verify::Request;
 
@@ -41,24 +41,18 @@ pub(super) struct Watched {
 
 /// Runs the scenario of the request and samples it this often.
 pub(super) fn sample(request: &Request<'_>, interval: Duration) -> Result<(Outcome, Probes), String> {
-    run(request, Probes::every(interval, &PROBES).map_err(|error| error.to_string())?)
+    let probes = Probes::every(interval, &PROBES).map_err(|error| error.to_string())?;
+    request.sampled(&[request.chosen()], probes)
 }
 
 /// The same, and listens to the controller.
 pub(super) fn watch(request: &Request<'_>, interval: Duration) -> Result<Watched, String> {
     let probes = Probes::every(interval, &PROBES).map_err(|error| error.to_string())?;
-    let (outcome, mut probes) = run(request, probes.with_values_of(ACK, STATE))?;
+    let (outcome, mut probes) = request.sampled(&[request.chosen()], probes.with_values_of(ACK, STATE))?;
     // Only the family counts rounds.
     let notes = probes.take_notes_of(FLOW).into_iter().filter(|note| note.number("rounds").is_some());
     // Both ends of a connection have a controller; that of the sender hears more.
     let (client, server): (Vec<Note>, Vec<Note>) = notes.partition(|note| note.side.is_client());
     let states = if client.len() >= server.len() { client } else { server };
     Ok(Watched { outcome, states, probes })
-}
-
-fn run(request: &Request<'_>, mut probes: Probes) -> Result<(Outcome, Probes), String> {
-    let scenario = request.scenario(&[request.chosen()])?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
-    Ok((outcome, probes))
 }

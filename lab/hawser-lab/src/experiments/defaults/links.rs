@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_scenario::{Flow, FlowKind, Medium, Scenario};
-use hawser_sim::run::{Delays, LinkOutcome, NoRecorder, Options, Outcome, Simulation};
+use hawser_sim::run::{Delays, LinkOutcome, NoRecorder, Outcome};
 
 use crate::experiments::verify::{Measured, Request};
 
@@ -53,9 +53,7 @@ pub(super) fn all_and_each(request: &Request<'_>) -> Result<Measured, String> {
             }
         }
     }
-    let measured = Measured::new(all.outcome.trace_hash.clone());
-    let measured = Measured { packets: all.outcome.packets, events: all.outcome.events, ..measured };
-    let measured = of_links(measured, &scenario, &flow, &all.outcome);
+    let measured = of_links(Measured::of_run(&all.outcome), &scenario, &flow, &all.outcome);
     let Some(own) = all.outcome.flows.first() else { return Ok(measured) };
     let needless = own.copies.needless_bytes as f64 / own.bytes.max(1) as f64;
     Ok(measured
@@ -95,8 +93,7 @@ fn run(
         first.links = vec![link];
     }
     scenario.flows = flows;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let mut simulation = simulation.map_err(|error| error.to_string())?;
+    let mut simulation = request.simulation(&scenario)?;
     let outcome = simulation.run(&mut NoRecorder);
     let answers = simulation.meter(&name).map(|meter| meter.delays).unwrap_or_default();
     Ok(Run { outcome, answers })

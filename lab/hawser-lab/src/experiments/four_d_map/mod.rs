@@ -3,6 +3,7 @@
 mod computations;
 pub mod prelearning;
 pub mod q_training;
+mod traces;
 mod watched;
 
 use super::verify::Program;

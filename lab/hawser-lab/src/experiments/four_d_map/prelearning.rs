@@ -8,26 +8,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hawser_learn::{LinUcb, Random};
+use hawser_learn::LinUcb;
 use hawser_policy::{Note, Registry};
 use hawser_sched::{FourDMap, FourDMapMechanism, FourDMapModel};
-use hawser_sim::run::{Options, Probes, Simulation};
+use hawser_sim::run::Probes;
 use serde_json::{Value, json};
 
-use crate::data::sweep::{Inputs, digest};
-
-/// Seeds from here on are for learning; lists count theirs from 1.
-pub const FIRST_SEED: u64 = 1_000_000;
-/// Between two changes of the links, seconds (section 7.2.2).
-const CHANGE: u64 = 30;
-pub(super) const FILE: &str = "4dmap-adaptability.toml";
-/// The videos of E9, by turns.
-pub(super) const VIDEOS: [&str; 2] = ["sintel-10min", "ss-10min"];
-/// Links, and their ranges in table 2: Mbit/s, one-way ms, loss in percent.
-pub(super) const LINKS: [(&str, [(f64, f64); 3]); 2] =
-    [("a0", [(2.0, 25.0), (20.0, 100.0), (0.01, 0.70)]), ("b0", [(2.0, 30.0), (30.0, 100.0), (0.05, 1.00)])];
-/// The fields that these are, and their units.
-const FIELDS: [(&str, &str); 3] = [("rate", "Mbit/s"), ("delay", "ms"), ("loss", "%")];
+pub use super::traces::FIRST_SEED;
+use super::traces::{LINKS, Traces, VIDEOS};
+use crate::data::sweep::digest;
 
 /// Who decides about frames in the traces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,20 +74,16 @@ impl Prelearning {
     /// # Errors
     /// A seed that lists judge by, or a scenario that cannot be run.
     pub fn run(&self, scenarios: &Path, registry: &Registry) -> Result<Prelearned, String> {
-        if self.seed < FIRST_SEED {
-            return Err(format!("seeds below {FIRST_SEED} are for judging: choose a larger one"));
-        }
-        let inputs = Inputs::default();
+        let mut traces = Traces::of(self.seed, self.seconds)?;
         let mut notes = Vec::new();
-        let mut identity = String::new();
-        for trace in 0..self.traces {
-            let set = self.trace(trace);
-            identity += &format!("{FILE} {}\n", set.join(" "));
+        for number in 0..self.traces {
             let model = learn(&notes).map_or_else(FourDMapModel::shipped, Arc::new);
-            notes.extend(watched(&inputs, scenarios, &set, registry, model)?);
-        }
-        for input in inputs.digests(&scenarios.join("list")) {
-            identity += &format!("{} {}\n", input.file, input.sha256);
+            let mut registry = registry.clone();
+            FourDMap::register_with(&mut registry, model);
+            let mut probes = Probes::default().with_notes(&["4d-map.reward"]);
+            traces.note(number, self.decides.policy(number));
+            traces.run(number, self.decides.policy(number), scenarios, &registry, &mut probes)?;
+            notes.extend(probes.notes().map(|(_, note)| note.clone()));
         }
         let model = learn(&notes).ok_or("no decision was rewarded")?;
         let manifest = json!({
@@ -107,59 +92,13 @@ impl Prelearning {
             "first_seed": self.seed,
             "decides": self.decides.name(),
             "videos": VIDEOS,
-            "scenarios_sha256": digest(identity.as_bytes()),
+            "scenarios_sha256": traces.digest(scenarios),
             "decisions": notes.len(),
             "arms": arms(&notes),
             "model_sha256": digest(model.write().as_bytes()),
         });
         Ok(Prelearned { model, manifest })
     }
-
-    fn trace(&self, number: u64) -> Vec<String> {
-        trace(self.seed, number, self.seconds, self.decides.policy(number))
-    }
-}
-
-/// The fields of a trace's scenario that are set otherwise; `first` is the seed of the first trace.
-pub(super) fn trace(first: u64, number: u64, seconds: u64, policy: &str) -> Vec<String> {
-    let seed = first + number;
-    let video = VIDEOS[number as usize % VIDEOS.len()];
-    let mut random = Random::new(seed);
-    let mut set = vec![
-        format!("seed={seed}"),
-        format!("duration={seconds} s"),
-        format!("transport.policy={policy}"),
-        format!("flow.video.application=live,video={video},length={seconds}s"),
-    ];
-    for (link, ranges) in LINKS {
-        for ((field, unit), (low, high)) in FIELDS.into_iter().zip(ranges) {
-            let step = |at| {
-                let value = low + (high - low) * random.fraction();
-                format!("[\"{at} s\", \"{value:.3} {unit}\"]")
-            };
-            let steps: Vec<_> = (0..seconds.max(1)).step_by(CHANGE as usize).map(step).collect();
-            set.push(format!("link.{link}.{field}={{ steps = [{}] }}", steps.join(", ")));
-        }
-    }
-    set
-}
-
-/// What decisions of a run brought that begins with a model.
-fn watched(
-    inputs: &Inputs,
-    scenarios: &Path,
-    set: &[String],
-    registry: &Registry,
-    model: Arc<FourDMapModel>,
-) -> Result<Vec<Note>, String> {
-    let mut registry = registry.clone();
-    FourDMap::register_with(&mut registry, model);
-    let scenario = inputs.load(&scenarios.join("list"), &scenarios.join(FILE), set);
-    let scenario = scenario.map_err(|error| error.to_string())?;
-    let simulation = Simulation::new(&scenario, &registry, Options::default());
-    let mut probes = Probes::default().with_notes(&["4d-map.reward"]);
-    simulation.map_err(|error| error.to_string())?.run(&mut probes);
-    Ok(probes.notes().map(|(_, note)| note.clone()).collect())
 }
 
 /// Takes in all of it, in order.
@@ -199,10 +138,10 @@ mod tests {
 
     #[test]
     fn traces_are_their_own_and_within_the_ranges() {
-        let all = Prelearning { decides: Decides::Learner, traces: 10, seconds: 60, seed: FIRST_SEED };
-        let sets: Vec<_> = (0..10).map(|trace| all.trace(trace)).collect();
+        let all = Traces::of(FIRST_SEED, 60).unwrap();
+        let sets: Vec<_> = (0..10).map(|number| all.fields(number, "4d-map")).collect();
         assert!(sets.iter().enumerate().all(|(at, set)| !sets[..at].contains(set)));
-        assert_eq!(sets[3], all.trace(3));
+        assert_eq!(sets[3], all.fields(3, "4d-map"));
         assert!(sets[0].iter().any(|field| field.starts_with("link.a0.rate={ steps = [[\"0 s\", \"")));
         assert_eq!(sets[0].iter().filter(|field| field.contains("\"30 s\"")).count(), 6);
     }

@@ -5,17 +5,16 @@
 //! chosen by that.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use hawser_learn::TrainedMlp;
 use hawser_policy::Registry;
 use hawser_sched::{DqnChooser, DqnModel, DqnScheduler, DqnTraining};
-use hawser_sim::run::{NoRecorder, Options, Simulation};
+use hawser_sim::run::NoRecorder;
 use serde_json::{Value, json};
 
-use super::prelearning::{FILE, FIRST_SEED, LINKS, VIDEOS, trace};
+use super::traces::{LINKS, Traces, VIDEOS};
 use crate::data::statistics::mean;
-use crate::data::sweep::{Inputs, digest};
+use crate::data::sweep::digest;
 
 /// Further traces, on which what was learnt is compared.
 const COMPARED: u64 = 8;
@@ -48,25 +47,19 @@ impl QTraining {
     /// # Errors
     /// A seed that lists judge by, or a scenario that cannot be run.
     pub fn run(&self, scenarios: &Path, registry: &Registry) -> Result<QTrained, String> {
-        if self.seed < FIRST_SEED {
-            return Err(format!("seeds below {FIRST_SEED} are for judging: choose a larger one"));
-        }
+        let traces = Traces::of(self.seed, self.seconds)?;
         let training = DqnTraining::new(self.seed);
         let mut registry = registry.clone();
         DqnScheduler::register_with(&mut registry, DqnModel::shipped(), Some(training.clone()));
-        let course = Course { inputs: Inputs::default(), scenarios, registry: Arc::new(registry), training };
-        let (mut identity, mut decisions, mut curve) = (String::new(), 0, vec![self.point(&course, 0)?]);
+        let mut course = Course { traces, scenarios, registry, training };
+        let (mut decisions, mut curve) = (0, vec![self.point(&course, 0)?]);
         for number in 0..self.traces {
-            let set = self.trace(number);
-            identity += &format!("{FILE} {}\n", set.join(" "));
-            course.drive(&set)?;
+            course.traces.note(number, DqnScheduler::NAME);
+            course.drive(number)?;
             decisions += course.training.take_rewards().len();
             if (number + 1) % POINT == 0 {
                 curve.push(self.point(&course, decisions)?);
             }
-        }
-        for input in course.inputs.digests(&scenarios.join("list")) {
-            identity += &format!("{} {}\n", input.file, input.sha256);
         }
         if decisions == 0 {
             return Err("no decision was rewarded".to_owned());
@@ -80,7 +73,7 @@ impl QTraining {
             "layers": network.shapes(),
             "links": LINKS.map(|(link, _)| link),
             "videos": VIDEOS,
-            "scenarios_sha256": digest(identity.as_bytes()),
+            "scenarios_sha256": course.traces.digest(scenarios),
             "decisions": decisions,
             "compared": {
                 "traces": COMPARED,
@@ -97,10 +90,6 @@ impl QTraining {
         Ok(QTrained { network, manifest })
     }
 
-    fn trace(&self, number: u64) -> Vec<String> {
-        trace(self.seed, number, self.seconds, DqnScheduler::NAME)
-    }
-
     /// A point of the learning curve: what the network is worth after so many decisions.
     fn point(&self, course: &Course<'_>, decisions: usize) -> Result<Value, String> {
         let reward = self.reward(course, DqnChooser::Network)?;
@@ -112,7 +101,7 @@ impl QTraining {
     fn reward(&self, course: &Course<'_>, chooser: DqnChooser) -> Result<f64, String> {
         course.training.choose_by(chooser);
         for number in self.traces..self.traces + COMPARED {
-            course.drive(&self.trace(number))?;
+            course.drive(number)?;
         }
         let rewards: Vec<f64> = course.training.take_rewards().into_iter().map(f64::from).collect();
         Ok((mean(&rewards) * 1e4).round() / 1e4)
@@ -121,25 +110,22 @@ impl QTraining {
 
 /// What all traces have in common.
 struct Course<'a> {
-    inputs: Inputs,
+    traces: Traces,
     scenarios: &'a Path,
-    registry: Arc<Registry>,
+    registry: Registry,
     training: DqnTraining,
 }
 
 impl Course<'_> {
-    fn drive(&self, set: &[String]) -> Result<(), String> {
-        let scenario = self.inputs.load(&self.scenarios.join("list"), &self.scenarios.join(FILE), set);
-        let scenario = scenario.map_err(|error| error.to_string())?;
-        let simulation = Simulation::new(&scenario, &self.registry, Options::default());
-        simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
-        Ok(())
+    fn drive(&self, number: u64) -> Result<(), String> {
+        self.traces.run(number, DqnScheduler::NAME, self.scenarios, &self.registry, &mut NoRecorder)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::four_d_map::traces::FIRST_SEED;
 
     #[test]
     fn seeds_of_lists_are_refused() {

@@ -9,7 +9,7 @@ use hawser_policy::{
     Commands, Composition, Decision, Event, FeatureSet, Interests, PolicyInfo, PolicySet, PolicySetFactory,
     Scheduler, SendView, SetInit, Side, StreamRange, Time, Trace,
 };
-use hawser_sim::run::{Options, Probes, Simulation};
+use hawser_sim::run::Probes;
 
 use crate::data::statistics::quantile_of;
 use crate::experiments::verify::{Measured, Request};
@@ -177,20 +177,18 @@ pub(super) fn watched(request: &Request<'_>) -> Result<Measured, String> {
     let factory = Arc::new(Watching { sets, tally: tally.clone() });
     registry.add_sets(PolicyInfo::new(NAME, "what is verified, watched"), move |_| factory.clone());
     let scenario = request.scenario(&[format!("transport.policy={NAME}")])?;
-    let simulation = Simulation::new(&scenario, &registry, Options::default());
     let mut probes = Probes::default().with_notes(&["4d-map.reward"]);
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    let request = Request { registry: &Arc::new(registry), ..*request };
+    let outcome = request.run(&scenario, &mut probes)?;
     let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
     let median = (!tally.calls.is_empty()).then(|| quantile_of(&tally.calls, 0.5));
-    let mut measured = Measured::new(outcome.trace_hash.clone())
+    Ok(Measured::of_run(&outcome)
         .with("copied_bytes", tally.copied_bytes as f64)
         .with("copies_lost_bytes", tally.copies_lost as f64)
         .with("copied_again_bytes", tally.copied_again as f64)
         .with("acked_sent_bytes", tally.acked_sent as f64)
         .with("decisions", probes.notes().count() as f64)
-        .with("frame_us", median.ok_or("no frame was sent")?);
-    (measured.packets, measured.events) = (outcome.packets, outcome.events);
-    Ok(measured)
+        .with("frame_us", median.ok_or("no frame was sent")?))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use hawser_policy::{Note, Time};
 use hawser_sched::FtrlWrr;
-use hawser_sim::run::{Options, Probes, Simulation};
+use hawser_sim::run::Probes;
 
 use crate::data::statistics::mean;
 use crate::experiments::verify::{Measured, Request};
@@ -17,10 +17,8 @@ pub(super) fn reset(request: &Request<'_>) -> Result<Measured, String> {
     if request.policy.split(',').next() != Some(FtrlWrr::NAME) {
         return Err(format!("{} does not learn shares", request.policy));
     }
-    let scenario = request.scenario(&[request.chosen()])?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let mut probes = Probes::default().with_notes(&["ftrl-wrr.step", "ftrl-wrr.reset"]);
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    let probes = Probes::default().with_notes(&["ftrl-wrr.step", "ftrl-wrr.reset"]);
+    let (outcome, probes) = request.sampled(&[request.chosen()], probes)?;
     let notes: Vec<&Note> = probes.notes().map(|(_, note)| note).collect();
     let reset = notes.iter().find(|note| note.name == "ftrl-wrr.reset" && note.at >= SWING).map(|it| it.at);
     // Where the learner stood before the swing, and where it stands after each step that follows the reset.

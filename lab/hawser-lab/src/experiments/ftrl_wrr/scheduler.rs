@@ -8,7 +8,6 @@ use hawser_policy::{
     SendView, Side, Time,
 };
 use hawser_sched::{FixedSplit, Redirect, paced_rates, step_loss};
-use hawser_sim::run::{NoRecorder, Options, Simulation};
 
 use crate::experiments::verify::{Measured, Request};
 
@@ -109,16 +108,7 @@ pub(super) fn losses(_: &Request<'_>) -> Result<Measured, String> {
 
 /// Runs a scenario twice, and measures how long a decision takes.
 pub(super) fn decisions(request: &Request<'_>) -> Result<Measured, String> {
-    let run = || {
-        let scenario = request.scenario(&[request.chosen()])?;
-        let simulation = Simulation::new(&scenario, request.registry, Options::default());
-        Ok::<_, String>(simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder))
-    };
-    let (first, second) = (run()?, run()?);
-    let differs = f64::from(u8::from(first.trace_hash != second.trace_hash));
-    Ok(Measured { packets: first.packets, events: first.events, ..Measured::new(first.trace_hash) }
-        .with("different_traces", differs)
-        .with("schedule_us", schedule_us(request)?))
+    Ok(request.run_twice()?.with("schedule_us", schedule_us(request)?))
 }
 
 /// Microseconds of a call of `schedule`: the median of batches.

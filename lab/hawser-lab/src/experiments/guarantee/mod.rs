@@ -20,8 +20,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hawser_policy::Registry;
-use hawser_scenario::LoadError;
-use hawser_sim::run::RunError;
 use serde::Serialize;
 
 pub use plan::{Marks, Plan};
@@ -29,6 +27,7 @@ pub use recorded::recorded_pairs;
 pub use text::table;
 
 use crate::data::statistics::{mean, paired_difference};
+use crate::experiments::ExperimentError;
 use runs::{Results, Variant};
 
 /// What to run.
@@ -61,39 +60,6 @@ impl From<PathBuf> for Case {
     fn from(file: PathBuf) -> Self {
         Case { file, set: Vec::new() }
     }
-}
-
-/// Why it failed.
-#[derive(Debug, thiserror::Error)]
-pub enum GuaranteeError {
-    /// The plan cannot be read.
-    #[error("{reason}")]
-    Plan {
-        /// Which file, where in it, and why.
-        reason: String,
-    },
-    /// A scenario cannot be read.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A scenario cannot be simulated.
-    #[error("{}: {source}", file.display())]
-    Run {
-        /// Its file.
-        file: PathBuf,
-        /// Why.
-        source: RunError,
-    },
-    /// A folder of recordings cannot be listed.
-    #[error("cannot list {}: {source}", folder.display())]
-    List {
-        /// The folder.
-        folder: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A scenario has nothing to compare.
-    #[error("{}: its first connection has a single link; the guarantee is about several", .0.display())]
-    SingleLink(PathBuf),
 }
 
 /// One scenario against its best single links.
@@ -153,12 +119,12 @@ pub enum Verdict {
 /// Compares every scenario; `progress` hears of each finished one.
 ///
 /// # Errors
-/// [`GuaranteeError`].
+/// [`ExperimentError`].
 pub fn run(
     options: &Options,
     registry: &Registry,
     progress: &mut dyn FnMut(&Row),
-) -> Result<Vec<Row>, GuaranteeError> {
+) -> Result<Vec<Row>, ExperimentError> {
     let mut rows = Vec::new();
     // A mistake in the last scenario is found before the first one runs.
     options.cases.iter().try_for_each(|case| runs::check(case, options, registry))?;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Case, GuaranteeError};
-use crate::experiments::traffic::{Traffic, doubled};
+use super::Case;
+use crate::experiments::ExperimentError;
+use crate::experiments::plans::{Traffic, doubled, read_plan};
 
 /// The plan that comes with the program, and where it stands.
 const SHIPPED: (&str, &str) =
@@ -67,29 +68,12 @@ struct PlanFile {
 }
 
 impl Plan {
-    /// Returns the plan that comes with the program.
+    /// The plan in a file; none: that which comes with the program.
     ///
     /// # Errors
-    /// None that a test of this crate would not find.
-    pub fn shipped() -> Result<Plan, GuaranteeError> {
-        Plan::read(SHIPPED.0, SHIPPED.1)
-    }
-
-    /// Returns the plan in a file.
-    ///
-    /// # Errors
-    /// [`GuaranteeError::Plan`]: it cannot be read, or is wrong; with the line where that is known.
-    pub fn load(file: &Path) -> Result<Plan, GuaranteeError> {
-        let name = file.display().to_string();
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| GuaranteeError::Plan { reason: format!("cannot read {name}: {error}") })?;
-        Plan::read(&name, &text)
-    }
-
-    fn read(file: &str, text: &str) -> Result<Plan, GuaranteeError> {
-        let wrong = |reason: String| GuaranteeError::Plan { reason: format!("{file}: {reason}") };
-        let plan: PlanFile = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        plan.check().and_then(|()| plan.into_plan()).map_err(wrong)
+    /// [`ExperimentError::NotRead`]: it cannot be read, or is wrong; with the line where that is known.
+    pub fn read(file: Option<&Path>) -> Result<Plan, ExperimentError> {
+        read_plan(SHIPPED, file, PlanFile::complete).map_err(ExperimentError::NotRead)
     }
 
     /// Returns its scenarios, whose files are in a folder.
@@ -129,7 +113,8 @@ impl PlanFile {
         }
     }
 
-    fn into_plan(mut self) -> Result<Plan, String> {
+    fn complete(mut self) -> Result<Plan, String> {
+        self.check()?;
         let mut read = |name: &str| {
             let table = self.traffic.remove(name).ok_or_else(|| format!("no `traffic.{name}`"))?;
             let (traffic, longest) = Traffic::read(&format!("traffic.{name}"), &self.longest, table)?;
@@ -149,10 +134,11 @@ mod tests {
     use hawser_scenario::FlowKind;
 
     use super::*;
+    use crate::experiments::plans::parse_plan;
 
     #[test]
     fn the_shipped_plan_has_what_the_command_promises() {
-        let plan = Plan::shipped().unwrap();
+        let plan = Plan::read(None).unwrap();
         assert_eq!((plan.seeds, plan.longest), (20, Duration::from_secs(30)));
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
         let cases = plan.cases(&folder);
@@ -172,9 +158,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_plan_is_said_with_its_place() {
-        let said = |from: &str, to: &str| match Plan::read("my.toml", &SHIPPED.1.replacen(from, to, 1)) {
-            Err(error) => error.to_string(),
-            Ok(_) => panic!("{to} was taken"),
+        let said = |from: &str, to: &str| {
+            parse_plan(("my.toml", &SHIPPED.1.replacen(from, to, 1)), PlanFile::complete).expect_err(to)
         };
         let unknown = said("delay_of_best = 1.10", "delay = 1.10");
         assert!(

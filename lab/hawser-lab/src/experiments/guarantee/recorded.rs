@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Case;
 use super::plan::{Entry, Plan};
-use super::{Case, GuaranteeError};
+use crate::experiments::ExperimentError;
 
 /// The drives in a folder, or in `pam2025` within it, by name, as scenarios of a plan, whose files are in the folder `scenarios`. `DL_*.csv` were
 /// measured from the network, and are downloads; `UL_*.csv` to it, and are uploads. The seed chooses the window of a
 /// drive. None are there: an empty list.
 ///
 /// # Errors
-/// [`GuaranteeError::List`]: a folder that is there cannot be listed.
-pub fn recorded_pairs(plan: &Plan, folder: &Path, scenarios: &Path) -> Result<Vec<Case>, GuaranteeError> {
+/// [`ExperimentError::NotRead`]: a folder that is there cannot be listed.
+pub fn recorded_pairs(plan: &Plan, folder: &Path, scenarios: &Path) -> Result<Vec<Case>, ExperimentError> {
     let mut files = drives(folder)?;
     if files.is_empty() {
         files = drives(&folder.join("pam2025"))?;
@@ -23,8 +24,10 @@ pub fn recorded_pairs(plan: &Plan, folder: &Path, scenarios: &Path) -> Result<Ve
 }
 
 /// Names and files, sorted.
-fn drives(folder: &Path) -> Result<Vec<(String, PathBuf)>, GuaranteeError> {
-    let failed = |source| GuaranteeError::List { folder: folder.to_owned(), source };
+fn drives(folder: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentError> {
+    let failed = |source: std::io::Error| {
+        ExperimentError::NotRead(format!("cannot list {}: {source}", folder.display()))
+    };
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -86,7 +89,7 @@ mod tests {
     #[test]
     fn every_pair_of_a_drive_is_a_scenario_whose_seed_chooses_the_window() {
         let folder = tempfile::tempdir().unwrap();
-        let plan = Plan::shipped().unwrap();
+        let plan = Plan::read(None).unwrap();
         let pairs = |folder: &Path| recorded_pairs(&plan, folder, &scenarios());
         assert_eq!(pairs(folder.path()).unwrap(), []);
         let inner = folder.path().join("pam2025");

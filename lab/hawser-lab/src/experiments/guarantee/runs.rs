@@ -1,15 +1,15 @@
 //! The simulations behind a row.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::sync::atomic::AtomicBool;
 
 use hawser_policy::{PolicySpec, Registry};
 use hawser_scenario::{Flow, FlowKind, Scenario, SourceKind, load};
 use hawser_sim::oracle::OracleEdpf;
 use hawser_sim::run::{Delays, NoRecorder, RunError, Simulation};
 
-use super::{Case, GuaranteeError, Options};
+use super::{Case, Options};
+use crate::data::sweep::in_parallel;
+use crate::experiments::ExperimentError;
 
 /// What came of a scenario.
 pub(super) struct Results {
@@ -54,23 +54,26 @@ enum Measured {
 }
 
 /// Reads a scenario and puts its simulation together.
-pub(super) fn check(case: &Case, options: &Options, registry: &Registry) -> Result<(), GuaranteeError> {
+pub(super) fn check(case: &Case, options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
     links(case, options)?;
     simulation(case, Job { choice: Choice::All, seed: 1, converses: false }, options, registry).map(drop)
 }
 
 /// The scenario, and the links of the flow that the guarantee is about.
-fn links(case: &Case, options: &Options) -> Result<(Scenario, Vec<usize>), GuaranteeError> {
+fn links(case: &Case, options: &Options) -> Result<(Scenario, Vec<usize>), ExperimentError> {
     let scenario = load(&case.file, &overrides(case, options))?;
     let links = scenario.traffic()[main_flow(&scenario)].links.clone();
     if links.len() < 2 {
-        return Err(GuaranteeError::SingleLink(case.file.clone()));
+        return Err(ExperimentError::Scenario(format!(
+            "{}: its first connection has a single link; the guarantee is about several",
+            case.file.display()
+        )));
     }
     Ok((scenario, links))
 }
 
 /// Runs a scenario with every link alone and with all.
-pub(super) fn all(case: &Case, options: &Options, registry: &Registry) -> Result<Results, GuaranteeError> {
+pub(super) fn all(case: &Case, options: &Options, registry: &Registry) -> Result<Results, ExperimentError> {
     let (scenario, links) = links(case, options)?;
     let choices: Vec<Choice> =
         links.iter().copied().map(Choice::Alone).chain([Choice::All, Choice::Oracle]).collect();
@@ -79,7 +82,9 @@ pub(super) fn all(case: &Case, options: &Options, registry: &Registry) -> Result
         .flat_map(|choice| (1..=options.seeds).map(move |seed| (*choice, seed)))
         .flat_map(|(choice, seed)| [false, true].map(|converses| Job { choice, seed, converses }))
         .collect();
-    let measured = in_parallel(&jobs, options.threads, |job| measure(case, *job, options, registry))?;
+    let measured = in_parallel(&jobs, options.threads, &AtomicBool::new(false), |job| {
+        measure(case, *job, options, registry)
+    })?;
     let mut variants: Vec<Variant> = choices.iter().map(|_| Variant::default()).collect();
     for (job, measured) in jobs.iter().zip(measured) {
         let at = choices.iter().position(|choice| *choice == job.choice).unwrap_or(0);
@@ -118,7 +123,7 @@ fn simulation(
     job: Job,
     options: &Options,
     registry: &Registry,
-) -> Result<(Simulation, String), GuaranteeError> {
+) -> Result<(Simulation, String), ExperimentError> {
     let mut overrides = overrides(case, options);
     overrides.push(format!("seed={}", job.seed));
     let mut scenario = load(&case.file, &overrides)?;
@@ -139,7 +144,7 @@ fn simulation(
     }
     flows.iter_mut().for_each(|flow| flow.awaited = false);
     scenario.flows = flows;
-    let failed = |source: RunError| GuaranteeError::Run { file: case.file.clone(), source };
+    let failed = |source: RunError| ExperimentError::Scenario(format!("{}: {source}", case.file.display()));
     Ok((Simulation::new(&scenario, registry, Default::default()).map_err(failed)?, name))
 }
 
@@ -148,7 +153,7 @@ fn measure(
     job: Job,
     options: &Options,
     registry: &Registry,
-) -> Result<Measured, GuaranteeError> {
+) -> Result<Measured, ExperimentError> {
     let (mut simulation, name) = simulation(case, job, options, registry)?;
     let outcome = simulation.run(&mut NoRecorder);
     let goodput = outcome.flows.iter().find(|flow| flow.flow == name).map_or(0.0, |flow| flow.goodput_bps);
@@ -156,29 +161,4 @@ fn measure(
         false => Measured::Goodput(goodput),
         true => Measured::Answers(simulation.meter(&name).map(|meter| meter.delays).unwrap_or_default()),
     })
-}
-
-/// Does all jobs on some threads; the results are in the order of the jobs.
-fn in_parallel<J: Sync, T: Send>(
-    jobs: &[J],
-    threads: usize,
-    work: impl Fn(&J) -> Result<T, GuaranteeError> + Sync,
-) -> Result<Vec<T>, GuaranteeError> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(index) else { return };
-                    let result = work(job);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
 }

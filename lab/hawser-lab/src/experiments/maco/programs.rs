@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_policy::Time;
 use hawser_scenario::{Direction, Scenario};
-use hawser_sim::run::{Delays, Options, Outcome, Simulation};
+use hawser_sim::run::{Delays, FlowOutcome, Outcome};
 
 use super::course::{Course, SEGMENT, Truth};
 use super::observed::{Log, NOTES};
@@ -32,8 +32,7 @@ struct Watched {
 /// Runs the scenario of the request with its controller observed.
 fn watch(request: &Request<'_>) -> Result<Watched, String> {
     let scenario = request.scenario(&[request.chosen()])?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let mut simulation = simulation.map_err(|error| error.to_string())?;
+    let mut simulation = request.simulation(&scenario)?;
     let mut probes = Course::probes().map_err(|error| error.to_string())?.with_notes(&NOTES);
     let outcome = simulation.run(&mut probes);
     let (log, course) = (Log::of(&probes), Course::of(probes));
@@ -47,7 +46,7 @@ fn watch(request: &Request<'_>) -> Result<Watched, String> {
 }
 
 impl Watched {
-    fn main(&self) -> Option<&hawser_sim::run::FlowOutcome> {
+    fn main(&self) -> Option<&FlowOutcome> {
         self.outcome.flows.iter().find(|flow| flow.flow == "main")
     }
 
@@ -60,8 +59,7 @@ impl Watched {
     }
 
     fn measured(&self) -> Measured {
-        let measured = Measured::new(self.outcome.trace_hash.clone());
-        Measured { packets: self.outcome.packets, events: self.outcome.events, ..measured }
+        Measured::of_run(&self.outcome)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hawser_policy::Note;
-use hawser_sim::run::{Options, Outcome, Simulation};
+use hawser_sim::run::Outcome;
 
 use super::watch::Watch;
 use crate::data::statistics::{mean, nearest_rank};
@@ -15,11 +15,8 @@ const HALF_SECOND: f64 = 0.5;
 /// Runs the scenario of the request, with the plans of its scheduler or without.
 fn watch(request: &Request<'_>, wants_plans: bool) -> Result<(Outcome, Watch), String> {
     let scenario = request.scenario(&[request.chosen()])?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let mut simulation = simulation.map_err(|error| error.to_string())?;
     let mut watch = Watch::new(wants_plans);
-    let outcome = simulation.run(&mut watch);
-    Ok((outcome, watch))
+    Ok((request.run(&scenario, &mut watch)?, watch))
 }
 
 /// A transfer: goodput, delays, reordering.
@@ -28,19 +25,15 @@ pub(super) fn transfer(request: &Request<'_>) -> Result<Measured, String> {
     let flow = outcome.flows.iter().find(|flow| flow.flow == "main").ok_or("there is no flow main")?;
     let in_time = watch.delays.iter().filter(|delay| **delay <= HALF_SECOND).count();
     let on_time = in_time as f64 / watch.delays.len().max(1) as f64;
-    let mut measured = Measured::new(outcome.trace_hash.clone())
+    Ok(Measured::of_run(&outcome)
         .with("goodput_bps", watch.mean_goodput())
         .with("throughput_bps", flow.goodput_bps)
         .with("p90_delay_ms", 1e3 * nearest_rank(&mut watch.delays, 0.90))
         .with("p99_delay_ms", 1e3 * nearest_rank(&mut watch.delays, 0.99))
         .with("mean_reordering_ms", 1e3 * mean(&watch.reordering))
         .with("on_time_share", on_time)
-        .with("return_packet_bytes", watch.mean_returned());
-    (measured.packets, measured.events) = (outcome.packets, outcome.events);
-    if let Some(seconds) = flow.completion_seconds {
-        measured = measured.with("completion_seconds", seconds);
-    }
-    Ok(measured)
+        .with("return_packet_bytes", watch.mean_returned())
+        .with_some("completion_seconds", flow.completion_seconds))
 }
 
 /// Item 4: what each plan expected within the largest one-way delay, and what arrived.

@@ -1,113 +1,96 @@
-//! Every congestion controller over every link: `hawser lab matrix controllers`.
+//! Every policy of a kind over every link: `hawser lab matrix`.
 //!
 //! ```text
-//!   Settings --Matrix--> cells --data::sweep--> DIR/shard-1-of-1/part-000001/{cells,timing}.parquet
+//!   Grid --Matrix--> cells --data::sweep--> DIR/shard-1-of-1/part-000001/{cells,timing}.parquet
 //!                                   | merge
 //!                                   v
-//!                   DIR/merged/cells.parquet --Rows--> page, tables of docs/controller-matrix.md, JSON
+//!                   DIR/merged/cells.parquet --Rows--> page, tables of a document, JSON
 //! ```
 //!
-//! A [`Cell`] is one simulation: a controller on a link with a buffer and a rate of random loss, alone, beside a second flow of its
-//! own, beside CUBIC, or, for coupled ones, with two paths through the bottleneck beside a flow of NewReno or CUBIC. Links, buffers
-//! and losses are those of a [`Plan`]; what is measured of a run is in `measure`.
+//! A [`Grid`] says which simulations there are, what is measured of one and what follows from all: [`controllers`] and [`schedulers`].
+//! The rest is the same for both, and stands here.
 
-pub(crate) mod cells;
-mod error;
-mod grid;
-mod markdown;
-mod measure;
-mod page;
+pub mod controllers;
 mod plan;
-mod rows;
+mod report;
+mod runs;
+pub mod schedulers;
+mod text;
 mod work;
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::path::Path;
 
-pub use error::MatrixError;
-pub(crate) use markdown::{number, share};
+use hawser_scenario::Scenario;
+use hawser_sim::run::Simulation;
+use serde::Serialize;
 
-pub use grid::{Against, Cell};
-pub use measure::Numbers;
-pub use plan::{Link, Plan};
-pub use rows::{Outlier, Row, Rows, Shared};
-pub use work::Matrix;
+pub use plan::Links;
+pub use report::Report;
+pub use runs::Runs;
+pub use work::{Key, Matrix};
 
-use crate::data::sweep::{self, CELLS, Folder, Progress, RunSettings, RunSummary, merged_file};
+use crate::data::sweep::{self, CELLS, Folder, Measured, merged_file};
 use crate::data::table::read_table;
+use crate::experiments::ExperimentError;
+use crate::experiments::verify::Load;
 
-/// What to run.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Bottlenecks, buffers and losses.
-    pub plan: Arc<Plan>,
-    /// The folder of scenarios.
-    pub scenarios: PathBuf,
-    /// Controllers with their parameters, such as `cubic,beta=0.8`.
-    pub controllers: Vec<String>,
-    /// Which links of the plan; none: all.
-    pub links: Vec<String>,
-    /// Seeds 1 to this.
-    pub seeds: u64,
-    /// No run takes longer than this many simulated seconds; none: as long as the link asks for.
-    pub longest: Option<u64>,
+/// What the simulations of a matrix are, and what is measured of one.
+pub trait Grid: Sized + Send + Sync + 'static {
+    /// One simulation.
+    type Cell: Debug + Send + Sync;
+    /// What follows from all.
+    type Rows: Rows;
+    /// What it is called in commands, documents and folders.
+    const NAME: &'static str;
+    /// What tells a simulation from the others, but for its seed: columns with text, the links first ...
+    const TEXTS: &'static [&'static str];
+    /// ... and with numbers.
+    const NUMBERS: &'static [&'static str];
+    /// What is measured, column by column.
+    const METRICS: &'static [&'static str];
+
+    /// The values of a simulation in the columns that tell it from the others.
+    fn key(cell: &Self::Cell) -> Key<'_>;
+    /// The scenario of a simulation.
+    ///
+    /// # Errors
+    /// Says why it cannot be read.
+    fn scenario(&self, cell: &Self::Cell, load: &Load<'_>) -> Result<Scenario, String>;
+    /// Runs a simulation of a scenario, and measures.
+    ///
+    /// # Errors
+    /// Says why it cannot.
+    fn measure(
+        &self,
+        cell: &Self::Cell,
+        scenario: &Scenario,
+        simulation: Simulation,
+    ) -> Result<Measured, String>;
+    /// The means over the seeds.
+    fn rows(&self, runs: &Runs<'_>) -> Self::Rows;
 }
 
-/// Makes the runs that a folder does not have yet, as [`sweep::run_work`] does.
-///
-/// # Errors
-/// [`MatrixError`]. What was finished before is kept.
-pub fn run(
-    matrix: &Arc<Matrix>,
-    settings: &RunSettings,
-    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<RunSummary, MatrixError> {
-    Ok(sweep::run_work(matrix, settings, watch)?)
+/// What follows from all simulations of a matrix.
+pub trait Rows: Serialize {
+    /// The same for people.
+    fn report(&self) -> Report;
 }
 
 /// The means over the seeds of the runs in a folder.
 ///
 /// # Errors
-/// [`MatrixError`]: there are no runs, or a file cannot be read.
-pub fn collect(matrix: &Matrix, folder: &Path) -> Result<Rows, MatrixError> {
+/// [`ExperimentError`]: there are no runs, or a file cannot be read.
+pub fn collect<G: Grid>(matrix: &Matrix<G>, folder: &Path) -> Result<G::Rows, ExperimentError> {
     sweep::merge(&Folder::open(folder)?)?;
-    Ok(Rows::read(&read_table(&merged_file(folder, CELLS))?, matrix.settings())?)
+    let table = read_table(&merged_file(folder, CELLS))?;
+    Ok(matrix.grid().rows(&Runs::read::<G>(&table, matrix.policy())?))
 }
 
 /// Removes the runs of a folder, and nothing else in it.
 ///
 /// # Errors
-/// [`MatrixError`]: a file cannot be removed.
-pub fn discard(folder: &Path) -> Result<(), MatrixError> {
+/// [`ExperimentError`]: a file cannot be removed.
+pub fn discard(folder: &Path) -> Result<(), ExperimentError> {
     Ok(Folder::discard(folder, &[])?)
 }
-
-/// The rows as a page.
-pub fn page(rows: &Rows) -> String {
-    page::page(rows)
-}
-
-/// A document with the tables of these rows between the two marks, which it has to have.
-///
-/// # Errors
-/// [`MatrixError::NoMarks`].
-pub fn into_document(document: &str, rows: &Rows) -> Result<String, MatrixError> {
-    markdown::into_document(document, rows)
-}
-
-/// Writes every cell as a row of a table; the name of the file says which kind: `.csv`, `.jsonl`, `.parquet`.
-///
-/// # Errors
-/// [`MatrixError::Table`]: another ending, or a file that cannot be written.
-pub fn write_cells(path: &Path, rows: &Rows) -> Result<(), MatrixError> {
-    cells::write(path, rows)
-}
-
-/// One line per controller for people.
-pub fn table(rows: &Rows) -> String {
-    markdown::summary(rows)
-}
-
-#[cfg(test)]
-mod tests;

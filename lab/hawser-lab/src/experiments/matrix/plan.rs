@@ -1,150 +1,33 @@
-//! The grid as it stands in a file: bottlenecks, buffers, losses, and who shares the bottleneck.
-
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+//! What the plans of matrices have in common.
 
 use serde::Deserialize;
 
-use super::MatrixError;
-use crate::experiments::traffic::doubled;
+use crate::experiments::ExperimentError;
 
-/// The grid that comes with the program, and where it stands.
-const SHIPPED: (&str, &str) =
-    ("lab/matrices/controllers.toml", include_str!("../../../matrices/controllers.toml"));
-
-/// A grid.
+/// Links of a grid: a scenario file and fields set in it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
-    /// Buffers of the bottleneck, in bandwidth-delay products, the smallest first.
-    pub buffers: Vec<f64>,
-    /// Random loss on the access links, in addition to that of the link itself; 0 to 1, the least first.
-    pub losses: Vec<f64>,
-    /// When the second flow of the same controller comes, in seconds.
-    pub second_flow_after_seconds: u64,
-    /// Simulated seconds with a flow of the same controller, and with two paths.
-    pub seconds_with_another: u64,
-    /// The same with a flow of CUBIC.
-    pub seconds_with_cubic: u64,
-    /// Controllers that couple the paths of a connection.
-    pub coupled: Vec<String>,
-    /// The bottleneck through which these have two paths.
-    pub coupled_link: String,
-    /// Bottlenecks; their names differ.
-    #[serde(rename = "link")]
-    pub links: Vec<Arc<Link>>,
-}
-
-/// A bottleneck of the matrix.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// What it is called.
+pub struct Links {
+    /// What they are called.
     pub name: String,
-    /// Its scenario file.
+    /// Their scenario file.
     pub file: String,
     /// Fields set in it, as `KEY=VALUE`.
     #[serde(default)]
     pub set: Vec<String>,
-    /// Round-trip time without a queue, about, in milliseconds; with the mean rate it makes the bandwidth-delay product.
-    pub rtt_ms: u64,
-    /// Simulated seconds of a flow alone.
-    pub seconds_alone: u64,
 }
 
-impl Link {
-    /// Round-trip time without a queue, about.
-    pub fn rtt(&self) -> Duration {
-        Duration::from_millis(self.rtt_ms)
-    }
+/// The parts of a grid that were asked for; of no names all.
+pub(super) fn chosen<'a, T>(
+    all: &'a [T],
+    wanted: &'a [String],
+    name: impl Fn(&T) -> &str + 'a,
+) -> impl Iterator<Item = &'a T> {
+    all.iter().filter(move |it| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name(it)))
 }
 
-impl Plan {
-    /// The grid that comes with the program.
-    ///
-    /// # Errors
-    /// None that a test of this crate would not find.
-    pub fn shipped() -> Result<Plan, MatrixError> {
-        Plan::read(SHIPPED.0, SHIPPED.1)
-    }
-
-    /// The grid in a file.
-    ///
-    /// # Errors
-    /// [`MatrixError::Plan`]: it cannot be read, or is wrong; with the line where that is known.
-    pub fn load(file: &Path) -> Result<Plan, MatrixError> {
-        let (name, text) = MatrixError::read_plan(file)?;
-        Plan::read(&name, &text)
-    }
-
-    fn read(file: &str, text: &str) -> Result<Plan, MatrixError> {
-        let wrong = |reason: String| MatrixError::Plan { reason: format!("{file}: {reason}") };
-        let plan: Plan = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        plan.check().map_err(wrong)?;
-        Ok(plan)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        let rises = |list: &[f64]| list.windows(2).all(|pair| pair[0] < pair[1]) && !list.is_empty();
-        if !rises(&self.buffers) || self.buffers.iter().any(|buffer| !(0.0..=1000.0).contains(buffer)) {
-            return Err("`buffers`: expected one or more of 0 to 1000, the smallest first".to_owned());
-        }
-        if !rises(&self.losses) || self.losses.iter().any(|loss| !(0.0..1.0).contains(loss)) {
-            return Err("`losses`: expected one or more of 0 to below 1, the least first".to_owned());
-        }
-        let names: Vec<&str> = self.links.iter().map(|link| link.name.as_str()).collect();
-        if let Some(name) = doubled(&names) {
-            return Err(format!("two links are named {name:?}; names must differ"));
-        }
-        if !names.contains(&self.coupled_link.as_str()) {
-            return Err(format!("`coupled_link`: expected one of {}", names.join(", ")));
-        }
-        Ok(())
-    }
-
-    /// Every buffer with every loss.
-    pub fn places(&self) -> Vec<(f64, f64)> {
-        places(&self.buffers, &self.losses)
-    }
-
-    /// When the second flow of the same controller comes.
-    pub(super) fn second_flow(&self) -> Duration {
-        Duration::from_secs(self.second_flow_after_seconds)
-    }
-
-    /// Whether a controller, with or without parameters, has two paths through a bottleneck.
-    pub(super) fn is_coupled(&self, controller: &str, link: &str) -> bool {
-        let name = controller.split(',').next().unwrap_or_default().trim();
-        link == self.coupled_link && self.coupled.iter().any(|coupled| coupled == name)
-    }
-}
-
-/// Every buffer with every loss.
-pub(super) fn places(buffers: &[f64], losses: &[f64]) -> Vec<(f64, f64)> {
-    buffers.iter().flat_map(|buffer| losses.iter().map(|loss| (*buffer, *loss))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_wrong_with_a_grid_is_said_with_its_place() {
-        let text = SHIPPED.1;
-        assert_eq!(Plan::shipped().unwrap().links.len(), 5);
-        let said = |from: &str, to: &str| match Plan::read("my.toml", &text.replacen(from, to, 1)) {
-            Err(error) => error.to_string(),
-            Ok(_) => panic!("{to} was taken"),
-        };
-        let unknown = said("rtt_ms = 20", "rtt = 20");
-        assert!(
-            unknown.contains("my.toml") && unknown.contains("line") && unknown.contains("rtt_ms"),
-            "{unknown}"
-        );
-        assert!(said("0.1, 1.0, 8.0", "1.0, 0.1").contains("smallest first"));
-        assert!(said("0.0, 0.001", "0.0, 2.0, 3.0").contains("`losses`"));
-        assert!(said("coupled_link = \"100/50\"", "coupled_link = \"moon\"").contains("300/100"));
-        assert!(said("name = \"leo\"", "name = \"drive\"").contains("two links are named"));
-    }
+/// Whether there are parts of a kind with these names.
+pub(super) fn check(kind: &str, known: &[&str], wanted: &[String]) -> Result<(), ExperimentError> {
+    let unknown = wanted.iter().find(|name| !known.contains(&name.as_str()));
+    unknown.map_or(Ok(()), |name| Err(ExperimentError::unknown(kind, name, known.iter().copied())))
 }

@@ -2,7 +2,7 @@
 
 use hawser_policy::{Note, Time};
 use hawser_sched::QcMab;
-use hawser_sim::run::{Options, Outcome, Probes, Simulation};
+use hawser_sim::run::{Outcome, Probes};
 
 use crate::data::statistics::mean;
 use crate::experiments::verify::{Measured, Request};
@@ -28,10 +28,7 @@ pub(super) fn watched(request: &Request<'_>) -> Result<(Vec<Note>, Outcome), Str
         policies.push("transport.policy=qc-mab,attach=off,fec=off".to_owned());
         policies.push(format!("transport.scheduler={}", request.policy));
     }
-    let scenario = request.scenario(&policies)?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let mut probes = Probes::default().with_notes(&[DECISION, FRAME]);
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    let (outcome, probes) = request.sampled(&policies, Probes::default().with_notes(&[DECISION, FRAME]))?;
     Ok((probes.notes().map(|(_, note)| note.clone()).collect(), outcome))
 }
 
@@ -74,7 +71,7 @@ pub(super) fn curve(request: &Request<'_>) -> Result<Measured, String> {
         let sum: f64 = decisions.iter().filter_map(|note| note.number(of)).sum();
         sum / decisions.len().max(1) as f64
     };
-    let mut measured = Measured::new(outcome.trace_hash.clone())
+    Ok(Measured::of_run(&outcome)
         .with("reward", average(points.iter().map(|it| it.1)))
         .with("reward_at_first", beginning)
         .with("variance_at_first", variance)
@@ -82,7 +79,5 @@ pub(super) fn curve(request: &Request<'_>) -> Result<Measured, String> {
         .with("settled_s", settled)
         .with("decisions", decisions.len() as f64)
         .with("moves_share", share("moves"))
-        .with("protected_share", share("protects"));
-    (measured.packets, measured.events) = (outcome.packets, outcome.events);
-    Ok(measured)
+        .with("protected_share", share("protects")))
 }

@@ -14,39 +14,27 @@ use crate::experiments::verify::{Measured, Request};
 /// Observations of item 14.
 const STATES: usize = 10_000;
 
-pub(super) fn episodic(request: &Request<'_>) -> Result<Measured, String> {
-    sessions(&Config::episodic(Purpose::Judging), request, "ride")
-}
-
-/// The check of sheet 5.4: 40 fixed tiles, no loss.
-pub(super) fn fluid_check(request: &Request<'_>) -> Result<Measured, String> {
-    sessions(&Config::fluid_check(), request, "ride")
-}
-
-/// E2 with 40 fixed tiles, which are 36 Mbit/s; a head that turns sees more of them, and has references fetched.
-pub(super) fn continuous(request: &Request<'_>) -> Result<Measured, String> {
-    let config = Config { viewing: Viewing::Fixed, ..Config::continuous(Purpose::Judging) };
-    sessions(&config, request, "ride-e2")
-}
-
-/// E2 with a head that turns, as in training: some 48 Mbit/s.
-pub(super) fn continuous_head(request: &Request<'_>) -> Result<Measured, String> {
-    sessions(&Config::continuous(Purpose::Judging), request, "ride-e2")
-}
-
-/// Item 10: E1 with agents that were trained without the time until the deadline.
-pub(super) fn no_deadline(request: &Request<'_>) -> Result<Measured, String> {
-    sessions(&Config::episodic(Purpose::Judging), request, "ride-no-deadline")
-}
-
-/// Item 10: without the size.
-pub(super) fn no_size(request: &Request<'_>) -> Result<Measured, String> {
-    sessions(&Config::episodic(Purpose::Judging), request, "ride-no-size")
-}
-
-/// Item 10: without a reward for help to other frames.
-pub(super) fn no_helper(request: &Request<'_>) -> Result<Measured, String> {
-    sessions(&Config::episodic(Purpose::Judging), request, "ride-no-helper")
+/// A session as the runs have it: of `session.kind` (`episodic`, E1; `continuous`, E2; `fluid-check`, the check of sheet 5.4: 40 fixed
+/// tiles, no loss), with the head of `session.viewing` and the agents of the family `session.agents`.
+pub(super) fn session_of_runs(request: &Request<'_>) -> Result<Measured, String> {
+    let kind = request.setting("session.kind").unwrap_or("episodic");
+    let config = match kind {
+        "episodic" => Config::episodic(Purpose::Judging),
+        "continuous" => Config::continuous(Purpose::Judging),
+        "fluid-check" => Config::fluid_check(),
+        other => {
+            return Err(format!(
+                "there is no session `{other}`: expected episodic, continuous or fluid-check"
+            ));
+        }
+    };
+    let config = match request.setting("session.viewing") {
+        None => config,
+        // A head that turns sees more tiles, and has references fetched.
+        Some("fixed") => Config { viewing: Viewing::Fixed, ..config },
+        Some(other) => return Err(format!("there is no viewing `{other}`: expected fixed")),
+    };
+    sessions(&config, request, request.setting("session.agents").unwrap_or("ride"))
 }
 
 /// E1 with what the dissertation leaves open, the other way.

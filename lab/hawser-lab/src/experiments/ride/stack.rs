@@ -1,6 +1,6 @@
 //! The tiles of E2 over the real stack: packets, congestion control and retransmissions, over simulated links.
 
-use hawser_sim::run::{NoRecorder, Options, Simulation};
+use hawser_sim::run::NoRecorder;
 
 use crate::experiments::verify::{Measured, Request};
 
@@ -17,8 +17,5 @@ pub(super) fn run(request: &Request<'_>) -> Result<Measured, String> {
         "rr" => "transport.scheduler=roundrobin".to_owned(),
         scheduler => format!("transport.scheduler={scheduler}"),
     };
-    let scenario = request.scenario(&[policy])?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder);
-    Ok(Measured::of(&outcome))
+    Ok(Measured::of(&request.run(&request.scenario(&[policy])?, &mut NoRecorder)?))
 }

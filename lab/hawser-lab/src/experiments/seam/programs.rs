@@ -1,7 +1,6 @@
 //! What the list measures beside plain scenarios.
 
 use hawser_sim::gauntlet::{self, Measure, Setting};
-use hawser_sim::run::{NoRecorder, Options, Simulation};
 use hawser_sim::sets;
 
 use crate::data::sweep::digest;
@@ -39,13 +38,5 @@ fn metric_name(measure: &Measure) -> String {
 
 /// Runs a scenario twice: whether anything differs.
 pub(super) fn same_seed(request: &Request<'_>) -> Result<Measured, String> {
-    let run = || {
-        let scenario = request.scenario(&[request.chosen()])?;
-        let simulation = Simulation::new(&scenario, request.registry, Options::default());
-        Ok::<_, String>(simulation.map_err(|error| error.to_string())?.run(&mut NoRecorder))
-    };
-    let (first, second) = (run()?, run()?);
-    let differs = f64::from(u8::from(first.trace_hash != second.trace_hash));
-    Ok(Measured { packets: first.packets, events: first.events, ..Measured::new(first.trace_hash) }
-        .with("different_traces", differs))
+    request.run_twice()
 }

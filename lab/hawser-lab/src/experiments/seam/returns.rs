@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hawser_learn::Random;
 use hawser_policy::Time;
-use hawser_sim::run::{Options, Probes, Series, Simulation};
+use hawser_sim::run::{Probes, Series};
 
 use crate::experiments::verify::{Measured, Request};
 
@@ -59,10 +59,8 @@ pub(super) fn returns(request: &Request<'_>) -> Result<Measured, String> {
         format!("link.a0.outage=[{}]", listed.join(", ")),
         format!("duration=\"{end} us\""),
     ];
-    let scenario = request.scenario(&own)?;
-    let mut probes = Probes::every(STEP, &["flow.*.bytes"]).map_err(|error| error.to_string())?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    let probes = Probes::every(STEP, &["flow.*.bytes"]).map_err(|error| error.to_string())?;
+    let (outcome, probes) = request.sampled(&own, probes)?;
     let (_, bytes) = probes.each("flow.", ".bytes").next().ok_or("there is no flow")?;
     // What has not come by the end took that long at least.
     let end = Time::from_micros(end);
@@ -71,7 +69,7 @@ pub(super) fn returns(request: &Request<'_>) -> Result<Measured, String> {
     let bound = ROUND_TRIP * 3 / 2 + Duration::from_millis(200);
     let late = took.iter().filter(|took| **took > bound + STEP).count();
     let slowest = took.iter().max().copied().unwrap_or_default();
-    Ok(Measured { packets: outcome.packets, events: outcome.events, ..Measured::new(outcome.trace_hash) }
+    Ok(Measured::of_run(&outcome)
         .with("returns", took.len() as f64)
         .with("late_returns", late as f64)
         .with("slowest_ms", slowest.as_secs_f64() * 1e3))

@@ -28,12 +28,6 @@ fn excess(a: &[u64], b: &[u64], tolerance: u64) -> f64 {
     most
 }
 
-/// The value that a share of the sorted samples does not exceed; 0 when there is none.
-pub fn quantile(sorted: &[u64], share: f64) -> u64 {
-    let rank = (sorted.len() as f64 * share).ceil() as usize;
-    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,7 +43,6 @@ mod tests {
         assert_eq!(ks_distance(&[], &ramp, 0), None);
         // Samples of different sizes, with ties: half of one are 5, three quarters of the other.
         assert_eq!(ks_distance(&[5, 9], &[5, 5, 5, 9], 0), Some(0.25));
-        assert_eq!(quantile(&ramp, 0.5), 499);
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::fmt;
 use hawser_scenario::{Direction, FlowKind, Scenario};
 use serde::Serialize;
 
-use super::delays::{ks_distance, quantile};
+use super::delays::ks_distance;
 use super::observation::{Observation, Traffic, direction_index};
-use crate::data::statistics::mean;
+use crate::data::statistics::{mean, nearest_rank};
 
 /// What the emulator promises for a delay: differences below it are no disagreement.
 const RESOLUTION_NANOS: u64 = 1_000_000;
@@ -66,7 +66,7 @@ pub struct DirectionAgreement {
     pub emulated_delay: DelayFigures,
 }
 
-/// A few figures of many delays.
+/// A few figures of many delays; no numbers of none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DelayFigures {
     /// Packets that arrived.
@@ -183,7 +183,8 @@ fn difference(simulated: f64, emulated: f64) -> Option<f64> {
 }
 
 fn figures(traffic: &Traffic) -> DelayFigures {
-    let ms = |share| quantile(&traffic.delays, share) as f64 / 1e6;
+    let mut delays: Vec<f64> = traffic.delays.iter().map(|delay| *delay as f64 / 1e6).collect();
+    let mut ms = |share| nearest_rank(&mut delays, share);
     DelayFigures {
         packets: traffic.delays.len() as u64,
         dropped: traffic.dropped,
@@ -236,7 +237,10 @@ impl fmt::Display for Agreement {
 
 impl fmt::Display for DirectionAgreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let delay = |delay: &DelayFigures| format!("{:.2}/{:.2} ms", delay.p50_ms, delay.p90_ms);
+        let delay = |delay: &DelayFigures| match delay.packets {
+            0 => "-".to_owned(),
+            _ => format!("{:.2}/{:.2} ms", delay.p50_ms, delay.p90_ms),
+        };
         let (a, b) = (&self.simulated_delay, &self.emulated_delay);
         writeln!(
             f,
@@ -269,6 +273,14 @@ mod tests {
 
     fn observation(goodput_bps: f64) -> Observation {
         Observation { seconds: 1.0, goodput_bps, directions: Vec::new(), lateness: Default::default() }
+    }
+
+    #[test]
+    fn no_packets_have_no_delay() {
+        let none = figures(&Traffic::default());
+        assert!(none.packets == 0 && [none.p10_ms, none.p50_ms, none.p99_ms].iter().all(|ms| ms.is_nan()));
+        let some = figures(&Traffic { delays: vec![1_000_000, 2_000_000, 4_000_000], ..Traffic::default() });
+        assert_eq!([some.p10_ms, some.p50_ms, some.p90_ms], [1.0, 2.0, 4.0]);
     }
 
     #[test]

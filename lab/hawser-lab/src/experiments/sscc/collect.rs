@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use hawser_cc::sscc::{self, Candidate, DataUnit, FEATURES, Models, SsccParts};
 use hawser_policy::{PathId, Registry};
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::environments::{Environments, JUDGE_SEED};
 use super::unit_table::{self, Experience};
+use crate::data::sweep::in_parallel;
 use crate::data::table::TableError;
 
 /// Version of the folder's format.
@@ -148,25 +149,7 @@ impl Collection {
             .collect();
         let left: Vec<_> = cells.iter().filter(|cell| !file(folder, **cell).exists()).collect();
         let place = Place { scenarios, registry, models };
-        let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
-        let made = AtomicUsize::new(0);
-        let work = || {
-            while !stop.load(Ordering::Relaxed) {
-                let Some(cell) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-                match self.make(folder, &place, **cell) {
-                    Ok(()) => _ = made.fetch_add(1, Ordering::Relaxed),
-                    Err(error) => {
-                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                        return;
-                    }
-                }
-            }
-        };
-        std::thread::scope(|scope| (0..threads.max(1)).for_each(|_| _ = scope.spawn(work)));
-        if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
-        }
-        let made = made.into_inner();
+        let made = in_parallel(&left, threads, stop, |cell| self.make(folder, &place, **cell))?.len();
         Ok(Collected { made, kept: cells.len() - left.len(), missing: left.len() - made })
     }
 

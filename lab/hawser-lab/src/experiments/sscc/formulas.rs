@@ -10,7 +10,7 @@ use hawser_cc::sscc::{
 use hawser_learn::IntervalStatistics;
 use hawser_policy::{Composition, ControllerInit, GroupId, PathId, Registry, SetInit, Side, Time};
 
-use hawser_sim::run::{NoRecorder, Options, Simulation};
+use hawser_sim::run::NoRecorder;
 
 use crate::experiments::process::processor_time;
 use crate::experiments::verify::{Measured, Request};
@@ -135,8 +135,7 @@ pub(super) fn cost(request: &Request<'_>) -> Result<Measured, String> {
 
 fn run_time(request: &Request<'_>, policy: &str) -> Result<Duration, String> {
     let scenario = request.scenario(&[format!("transport.policy={policy}")])?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let mut simulation = simulation.map_err(|error| error.to_string())?;
+    let mut simulation = request.simulation(&scenario)?;
     let started = processor_time()?;
     simulation.run(&mut NoRecorder);
     Ok(processor_time()? - started)

@@ -6,18 +6,11 @@ use hawser_policy::PathId;
 
 use super::environments::Environments;
 use super::watched::{Watched, policies, run, run_in, run_with_cuts};
-use crate::data::statistics::mean;
+use crate::data::statistics::{jain, mean};
 use crate::experiments::verify::{Measured, Request};
 
 /// Seconds in which shares are measured (the thesis: 120 to 180 s).
 const LATE: (f64, f64) = (120.0, 180.0);
-
-/// Jain's index of rates.
-fn jain(rates: &[f64]) -> f64 {
-    let (sum, squares) =
-        rates.iter().fold((0.0, 0.0), |(sum, squares), rate| (sum + rate, squares + rate * rate));
-    if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 0.0 }
-}
 
 /// F1: one bottleneck, NewReno joins at 20 s.
 pub(super) fn fixed_bottleneck(request: &Request<'_>) -> Result<Measured, String> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hawser_cc::sscc::{self, Candidate, Choice, DataUnit, RewardForm};
 use hawser_policy::{GroupId, Note, PathId, Time};
 use hawser_scenario::Scenario;
-use hawser_sim::run::{Options, Outcome, Probes, Series, Simulation};
+use hawser_sim::run::{Outcome, Probes, Series};
 
 use super::cuts::{self, Cuts};
 use crate::data::statistics::{mean, quantile};
@@ -100,17 +100,15 @@ pub(super) fn run_with_cuts(request: &Request<'_>) -> Result<Watched, String> {
 }
 
 fn run_noting(request: &Request<'_>, scenario: &Scenario, notes: &[&'static str]) -> Result<Watched, String> {
-    let simulation = Simulation::new(scenario, request.registry, Options::default());
     let probes = Probes::every(INTERVAL, &PROBES).map_err(|error| error.to_string())?;
     let mut probes = probes.with_notes(&DECISIONS).with_notes(notes);
-    let outcome = simulation.map_err(|error| error.to_string())?.run(&mut probes);
+    let outcome = request.run(scenario, &mut probes)?;
     Ok(Watched { outcome, decisions: Decisions::of(&probes), probes })
 }
 
 impl Watched {
     pub(super) fn measured(&self) -> Measured {
-        let measured = Measured::new(self.outcome.trace_hash.clone());
-        Measured { packets: self.outcome.packets, events: self.outcome.events, ..measured }
+        Measured::of_run(&self.outcome)
     }
 
     /// Cuts of windows, if they were followed.

@@ -16,13 +16,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::error::VerifyError;
 use super::judge::Verdicts;
 use super::kept::RUNS;
 use super::work::Verification;
 use super::{card, collect, judge};
 use crate::data::sweep::{CELLS, Folder, Manifest, digest, merged_file};
 use crate::data::table::{self, Cell, Kind, Schema, Table, column, read_table};
+use crate::experiments::ExperimentError;
 
 /// The card of a data set, for programs.
 pub const DATASET: &str = "dataset.json";
@@ -105,8 +105,8 @@ pub fn has_runs(folder: &Path) -> bool {
 /// Writes the runs of these folders, and what was judged of them, as one tree below `out`.
 ///
 /// # Errors
-/// [`VerifyError`]: a folder has no runs, or a file cannot be read or written.
-pub fn write(kept: &[(&Verification, &Path)], out: &Path) -> Result<Dataset, VerifyError> {
+/// [`ExperimentError`]: a folder has no runs, or a file cannot be read or written.
+pub fn write(kept: &[(&Verification, &Path)], out: &Path) -> Result<Dataset, ExperimentError> {
     let mut dataset = Dataset {
         sha256: String::new(),
         lists: Vec::new(),
@@ -126,10 +126,10 @@ pub fn write(kept: &[(&Verification, &Path)], out: &Path) -> Result<Dataset, Ver
 }
 
 impl Dataset {
-    fn add(&mut self, verification: &Verification, folder: &Path, out: &Path) -> Result<(), VerifyError> {
+    fn add(&mut self, verification: &Verification, folder: &Path, out: &Path) -> Result<(), ExperimentError> {
         let list = verification.list();
         if !has_runs(folder) {
-            return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.clone() });
+            return Err(ExperimentError::no_runs(folder, &list.name));
         }
         let kept = collect(verification, folder)?;
         let items = verification.settings().items(list);
@@ -144,18 +144,24 @@ impl Dataset {
         self.keep("verdicts", &list.name, &of_verdicts(&verdicts)?, out)
     }
 
-    fn describe_metrics(&mut self, runs: &Table) -> Result<(), VerifyError> {
+    fn describe_metrics(&mut self, runs: &Table) -> Result<(), ExperimentError> {
         let names: BTreeSet<&str> = runs.texts("metric")?.into_iter().flatten().collect();
         self.metrics.extend(names.into_iter().map(|name| (name.to_owned(), card::unit(name).to_owned())));
         Ok(())
     }
 
     /// Writes a table of a list.
-    fn keep(&mut self, name: &'static str, list: &str, rows: &Table, out: &Path) -> Result<(), VerifyError> {
+    fn keep(
+        &mut self,
+        name: &'static str,
+        list: &str,
+        rows: &Table,
+        out: &Path,
+    ) -> Result<(), ExperimentError> {
         let file = format!("{name}/list={list}/{name}.parquet");
         let path = out.join(&file);
         let unreadable =
-            |error: std::io::Error| VerifyError::Read { file: path.clone(), reason: error.to_string() };
+            |error: std::io::Error| ExperimentError::NotRead(format!("{}: {error}", path.display()));
         fs::create_dir_all(path.parent().unwrap_or(out)).map_err(unreadable)?;
         let mut writer = table::create(&path, rows.schema().clone())?;
         for row in 0..rows.rows() {
@@ -184,9 +190,9 @@ fn source(
     manifest: &Manifest,
     cells: &Table,
     verdicts: &Verdicts,
-) -> Result<Source, VerifyError> {
+) -> Result<Source, ExperimentError> {
     let list = verification.list();
-    let distinct = |name: &str| -> Result<BTreeSet<String>, VerifyError> {
+    let distinct = |name: &str| -> Result<BTreeSet<String>, ExperimentError> {
         Ok(cells.texts(name)?.into_iter().flatten().map(str::to_owned).collect())
     };
     let seeds: BTreeSet<u64> = cells.numbers("seed")?.into_iter().flatten().map(|seed| seed as u64).collect();
@@ -211,7 +217,7 @@ fn source(
 }
 
 /// The items as a table.
-fn of_verdicts(verdicts: &Verdicts) -> Result<Table, VerifyError> {
+fn of_verdicts(verdicts: &Verdicts) -> Result<Table, ExperimentError> {
     let schema = Schema::new([
         column("item", Kind::Text),
         column("statement", Kind::Text),

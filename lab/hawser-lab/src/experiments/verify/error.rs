@@ -1,9 +1,6 @@
-//! What can go wrong with a verification.
+//! What can be wrong with a list.
 
-use std::path::PathBuf;
-
-use crate::data::sweep::SweepError;
-use crate::data::table::TableError;
+use crate::experiments::ExperimentError;
 
 /// Names that an error lists.
 const MOST_LISTED: usize = 60;
@@ -20,78 +17,10 @@ pub struct ListError {
     pub message: String,
 }
 
-/// Why a list cannot be verified, or a figure not drawn.
-#[derive(Debug, thiserror::Error)]
-pub enum VerifyError {
-    /// No list has this name.
-    #[error("there is no list `{name}`; there are: {known}")]
-    UnknownList {
-        /// What was asked for.
-        name: String,
-        /// The names of all.
-        known: String,
-    },
-    /// A list says something that cannot be.
-    #[error(transparent)]
-    List(#[from] ListError),
-    /// The file of a list cannot be read.
-    #[error("{}: {reason}", file.display())]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// No figure has this name.
-    #[error("there is no figure `{name}`; there are: {known}")]
-    UnknownFigure {
-        /// What was asked for.
-        name: String,
-        /// The names of all.
-        known: String,
-    },
-    /// No item has this id.
-    #[error("there is no item `{id}`; there are: {known}")]
-    UnknownItem {
-        /// What was asked for.
-        id: String,
-        /// The ids of all.
-        known: String,
-    },
-    /// What stands in for the system is not known.
-    #[error("{reason}")]
-    Policy {
-        /// Says so, with the names of those that are.
-        reason: String,
-    },
-    /// A scenario of the list cannot be read.
-    #[error("{reason}")]
-    Scenario {
-        /// Which, and why.
-        reason: String,
-    },
-    /// The runs cannot be made, kept or read.
-    #[error(transparent)]
-    Sweep(#[from] SweepError),
-    /// A table cannot be read or written.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// The runs that a figure needs are not there.
-    #[error("{} has no runs of `{name}`: run `hawser lab verify {name}` first", folder.display())]
-    NoRuns {
-        /// The folder.
-        folder: PathBuf,
-        /// The list.
-        name: String,
-    },
-    /// There is nothing to draw.
-    #[error("figure `{name}`: {reason}")]
-    Figure {
-        /// The figure.
-        name: String,
-        /// Why not.
-        reason: String,
-    },
+impl From<ListError> for ExperimentError {
+    fn from(error: ListError) -> Self {
+        ExperimentError::Usage(error.to_string())
+    }
 }
 
 /// `no KIND "NAME"; known are ...`

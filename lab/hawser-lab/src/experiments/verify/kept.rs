@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::bootstrap;
-use super::error::VerifyError;
 use super::estimate::Estimate;
 use super::expression::Values;
 use super::metric::Metric;
@@ -13,6 +12,7 @@ use super::value::Value;
 use crate::data::statistics::{paired_difference, summary};
 use crate::data::sweep::{CELLS, merged_file};
 use crate::data::table::{Table, read_table};
+use crate::experiments::ExperimentError;
 
 /// The table of the metrics: one row per metric of a cell.
 pub(super) const RUNS: &str = "runs";
@@ -54,16 +54,16 @@ impl Kept {
     /// Reads the merged tables of a folder: the runs behind the list of this name, whose system is this policy.
     ///
     /// # Errors
-    /// [`VerifyError::NoRuns`] when there are none.
+    /// [`ExperimentError::NotRead`] when there are none.
     pub fn read(
         folder: &Path,
         name: &str,
         system: &str,
         substitute: Option<&str>,
-    ) -> Result<Self, VerifyError> {
+    ) -> Result<Self, ExperimentError> {
         let file = merged_file(folder, RUNS);
         if !file.is_file() {
-            return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: name.to_owned() });
+            return Err(ExperimentError::no_runs(folder, name));
         }
         let mut tables = Tables::default();
         tables.add_cells(&read_table(&merged_file(folder, CELLS))?)?;
@@ -196,7 +196,7 @@ impl Kept {
 }
 
 impl Tables {
-    fn add_cells(&mut self, table: &Table) -> Result<(), VerifyError> {
+    fn add_cells(&mut self, table: &Table) -> Result<(), ExperimentError> {
         let (runs, policies) = (table.texts("scenario")?, table.texts("policy")?);
         let (seeds, messages) = (table.numbers("seed")?, table.texts("message")?);
         for row in 0..table.rows() {
@@ -212,7 +212,7 @@ impl Tables {
         Ok(())
     }
 
-    fn add_values(&mut self, table: &Table) -> Result<(), VerifyError> {
+    fn add_values(&mut self, table: &Table) -> Result<(), ExperimentError> {
         let (runs, policies) = (table.texts("scenario")?, table.texts("policy")?);
         let (seeds, metrics) = (table.numbers("seed")?, table.texts("metric")?);
         let values = table.numbers("value")?;

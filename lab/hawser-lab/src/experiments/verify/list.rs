@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use hawser_policy::{PolicyKind, Registry};
 use hawser_scenario::Scenario;
+use hawser_sim::run::{NoRecorder, Options, Outcome, Probes, Recorder, Simulation};
 
 use super::figure::Figure;
-use super::measured::Measured;
 use super::metric::Policy;
 use super::value::Claim;
+use crate::data::sweep::Measured;
 
 /// The acceptance list of one system.
 #[derive(Debug, Clone)]
@@ -150,6 +151,42 @@ impl Request<'_> {
         let seed = format!("seed={}", self.seed);
         let set: Vec<String> = self.set.iter().chain(policies).cloned().chain([seed]).collect();
         (self.load)(file, &set)
+    }
+
+    /// A run of a scenario, before its first packet.
+    ///
+    /// # Errors
+    /// Says why it cannot be simulated.
+    pub fn simulation(&self, scenario: &Scenario) -> Result<Simulation, String> {
+        Simulation::new(scenario, self.registry, Options::default()).map_err(|error| error.to_string())
+    }
+
+    /// Runs a scenario, and has it recorded.
+    ///
+    /// # Errors
+    /// Says why it cannot be simulated.
+    pub fn run<R: Recorder>(&self, scenario: &Scenario, recorder: &mut R) -> Result<Outcome, String> {
+        Ok(self.simulation(scenario)?.run(recorder))
+    }
+
+    /// Runs the scenario with these policies, and samples it.
+    ///
+    /// # Errors
+    /// Says what is wrong with the scenario.
+    pub fn sampled(&self, policies: &[String], mut probes: Probes) -> Result<(Outcome, Probes), String> {
+        let outcome = self.run(&self.scenario(policies)?, &mut probes)?;
+        Ok((outcome, probes))
+    }
+
+    /// Runs the scenario with the chosen policy twice: the first outcome as it is measured, and whether anything differed.
+    ///
+    /// # Errors
+    /// Says what is wrong with the scenario.
+    pub fn run_twice(&self) -> Result<Measured, String> {
+        let run = || self.run(&self.scenario(&[self.chosen()])?, &mut NoRecorder);
+        let (first, second) = (run()?, run()?);
+        let differs = f64::from(u8::from(first.trace_hash != second.trace_hash));
+        Ok(Measured::of_run(&first).with("different_traces", differs))
     }
 
     /// The value of a field that is set otherwise; the last one counts.

@@ -25,7 +25,6 @@ mod figure;
 mod judge;
 mod kept;
 mod list;
-mod measured;
 mod metric;
 mod metrics;
 mod names;
@@ -37,11 +36,10 @@ mod units;
 mod value;
 mod work;
 
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 
-pub use error::{ListError, VerifyError};
+pub use crate::data::sweep::Measured;
+pub use error::ListError;
 pub use estimate::Estimate;
 pub use expression::{Estimator, Expression, Operator};
 pub(crate) use figure::line_chart;
@@ -49,37 +47,25 @@ pub use figure::{Drawing, Drawn, Figure, Lines, Plot};
 pub use judge::{ClaimRow, ControlRow, MetricRow, Row, Verdict, Verdicts, Weight};
 pub use kept::Kept;
 pub use list::{Data, Deviation, Item, List, Load, NamedPolicy, Program, Request, Runs, Seeds, System};
-pub use measured::Measured;
 pub use metric::{Metric, Policy};
 pub use read::{Known, read, read_file};
 pub use value::{Bound, Claim, Value};
 pub use work::{Settings, Verification, default_folder};
 
-use crate::data::sweep::{self, Folder, Progress, RunSettings, RunSummary, merged_file, write_json};
+use crate::data::sweep::{self, Folder, merged_file, write_json};
 use crate::data::table::{self, read_table};
+use crate::experiments::ExperimentError;
 
 /// What is printed with `--json`, in a file.
 pub const VERDICTS: &str = "verdicts.json";
 /// The kept runs as JSON lines.
 pub const RUNS_LINES: &str = "runs.jsonl";
 
-/// Makes the runs that a folder does not have yet, as [`sweep::run_work`] does.
-///
-/// # Errors
-/// [`VerifyError`]. What was finished before is kept.
-pub fn run(
-    verification: &Arc<Verification>,
-    settings: &RunSettings,
-    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<RunSummary, VerifyError> {
-    Ok(sweep::run_work(verification, settings, watch)?)
-}
-
 /// Judges the runs in a folder, and writes beside them what is needed to judge them again.
 ///
 /// # Errors
-/// [`VerifyError`]: there are no runs, or a file cannot be read or written.
-pub fn judge(verification: &Verification, folder: &Path) -> Result<(Verdicts, Kept), VerifyError> {
+/// [`ExperimentError`]: there are no runs, or a file cannot be read or written.
+pub fn judge(verification: &Verification, folder: &Path) -> Result<(Verdicts, Kept), ExperimentError> {
     let kept = collect(verification, folder)?;
     let list = verification.list();
     let is_substitute = verification.policy() != list.system.policy;
@@ -93,23 +79,21 @@ pub fn judge(verification: &Verification, folder: &Path) -> Result<(Verdicts, Ke
 /// Draws a figure of the runs in a folder.
 ///
 /// # Errors
-/// [`VerifyError`]: there is no such figure, or runs are missing.
-pub fn draw(verification: &Verification, folder: &Path, name: &str) -> Result<String, VerifyError> {
+/// [`ExperimentError`]: there is no such figure, or runs are missing.
+pub fn draw(verification: &Verification, folder: &Path, name: &str) -> Result<String, ExperimentError> {
     let list = verification.list();
-    let figure = list.figure(name).ok_or_else(|| VerifyError::UnknownFigure {
-        name: name.to_owned(),
-        known: list
-            .figures
-            .iter()
-            .map(|it| format!("{}.{}", list.name, it.name))
-            .collect::<Vec<_>>()
-            .join(", "),
-    })?;
+    let unknown = || {
+        let known = list.figures.iter().map(|figure| format!("{}.{}", list.name, figure.name));
+        let known: Vec<String> = known.collect();
+        ExperimentError::unknown("figure", name, known.iter().map(String::as_str))
+    };
+    let figure = list.figure(name).ok_or_else(unknown)?;
     if !Folder::is_sweep(folder) {
-        return Err(VerifyError::NoRuns { folder: folder.to_owned(), name: list.name.clone() });
+        return Err(ExperimentError::no_runs(folder, &list.name));
     }
     let kept = collect(verification, folder)?;
-    figure::svg(figure, &kept).map_err(|reason| VerifyError::Figure { name: name.to_owned(), reason })
+    figure::svg(figure, &kept)
+        .map_err(|reason| ExperimentError::NotDrawn(format!("figure `{name}`: {reason}")))
 }
 
 /// The verdicts and figures as a page.
@@ -130,12 +114,12 @@ pub fn overview(all: &[Verdicts]) -> String {
 /// Removes the runs of a folder, and nothing else in it.
 ///
 /// # Errors
-/// [`VerifyError`]: a file cannot be removed.
-pub fn discard(folder: &Path) -> Result<(), VerifyError> {
+/// [`ExperimentError`]: a file cannot be removed.
+pub fn discard(folder: &Path) -> Result<(), ExperimentError> {
     Ok(Folder::discard(folder, &[VERDICTS, RUNS_LINES])?)
 }
 
-fn collect(verification: &Verification, folder: &Path) -> Result<Kept, VerifyError> {
+fn collect(verification: &Verification, folder: &Path) -> Result<Kept, ExperimentError> {
     sweep::merge(&Folder::open(folder)?)?;
     let list = verification.list();
     let substitute = Some(verification.policy()).filter(|it| *it != list.system.policy);
@@ -143,7 +127,7 @@ fn collect(verification: &Verification, folder: &Path) -> Result<Kept, VerifyErr
 }
 
 /// The runs once more, for people and small programs.
-fn write_lines(folder: &Path) -> Result<(), VerifyError> {
+fn write_lines(folder: &Path) -> Result<(), ExperimentError> {
     let runs = read_table(&merged_file(folder, kept::RUNS))?;
     let mut writer = table::create(&folder.join(RUNS_LINES), runs.schema().clone())?;
     for row in 0..runs.rows() {

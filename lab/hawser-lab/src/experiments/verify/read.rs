@@ -11,10 +11,11 @@ use std::path::Path;
 use hawser_policy::PolicyKind;
 use toml::Spanned;
 
-use super::error::{ListError, VerifyError, unknown};
+use super::error::{ListError, unknown};
 use super::figure::Plot;
 use super::list::{List, NamedPolicy, Program, Runs, System};
 use super::names::{Members, Names};
+use crate::experiments::ExperimentError;
 use text::ListText;
 
 /// What lists may name that is written in Rust.
@@ -42,10 +43,9 @@ fn at<T, S>(place: &Spanned<S>, result: std::result::Result<T, String>) -> Resul
 /// Reads the list in a file.
 ///
 /// # Errors
-/// [`VerifyError`]: the file cannot be read, or something in it is wrong.
-pub fn read_file(path: &Path, known: Known) -> std::result::Result<List, VerifyError> {
-    let failed =
-        |error: std::io::Error| VerifyError::Read { file: path.to_owned(), reason: error.to_string() };
+/// [`ExperimentError`]: the file cannot be read, or something in it is wrong.
+pub fn read_file(path: &Path, known: Known) -> std::result::Result<List, ExperimentError> {
+    let failed = |error: std::io::Error| ExperimentError::NotRead(format!("{}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(failed)?;
     Ok(read(&text, &path.display().to_string(), known)?)
 }

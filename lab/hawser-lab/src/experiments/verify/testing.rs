@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use super::{Settings, Verdict, Verification, judge, run};
-use crate::data::sweep::{RunSettings, Shard};
+use super::{Settings, Verdict, Verification, judge};
+use crate::data::sweep::{RunSettings, Shard, run_work};
 use crate::experiments::lists;
 
 /// What an item says after runs of one seed, with the system or with something else in its place.
@@ -24,7 +24,7 @@ pub(crate) fn verdict(list: &str, id: &str, substitute: Option<&str>) -> Verdict
         Verification::new(lists::find(list).unwrap(), settings, Arc::new(hawser_net::policies())).unwrap();
     let verification = Arc::new(verification);
     let settings = RunSettings { folder: folder.path().to_owned(), threads: 1, shard: Shard::ALL };
-    run(&verification, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    run_work(&verification, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
     let (verdicts, _) = judge(&verification, folder.path()).unwrap();
     verdicts.items.first().expect("the item").verdict
 }

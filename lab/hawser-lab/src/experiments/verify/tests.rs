@@ -1,12 +1,14 @@
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use hawser_policy::{ParameterInfo, PolicyInfo, Registry};
 use tempfile::TempDir;
 
 use super::*;
-use crate::data::sweep::Shard;
+use crate::data::sweep::{Progress, RunSettings, Shard, run_work};
 use crate::experiments::lists;
 
 /// Goodput 110, 120, 130 with the system, ten less with anything else; no delay with the third seed.
@@ -146,7 +148,7 @@ fn run_some(verification: &Arc<Verification>, folder: &Path, cells: usize) {
         true => ControlFlow::Continue(()),
         false => ControlFlow::Break(()),
     };
-    run(verification, &settings, &mut watch).unwrap();
+    run_work(verification, &settings, &mut watch).unwrap();
 }
 
 fn verified(settings: Settings, folder: &Path) -> Verdicts {
@@ -328,7 +330,7 @@ fn an_interrupted_verification_goes_on_and_gives_the_same() {
     }
     let more = Settings { seeds: Some(2), ..settings(None) };
     let settings = RunSettings { folder: whole.path().to_owned(), threads: 1, shard: Shard::ALL };
-    let other = run(&verification(more), &settings, &mut |_| ControlFlow::Continue(()));
+    let other = run_work(&verification(more), &settings, &mut |_| ControlFlow::Continue(()));
     assert!(other.unwrap_err().to_string().contains("another folder"), "other runs are not mixed in");
     discard(whole.path()).unwrap();
     assert_eq!(fs::read_dir(whole.path()).unwrap().count(), 1, "the lock stays");
@@ -385,7 +387,7 @@ fn tables_fit_the_terminal() {
 fn pages_and_figures_show_what_was_kept() {
     let folder = TempDir::new().unwrap();
     let verification = verification(settings(None));
-    assert!(matches!(draw(&verification, folder.path(), "bars"), Err(VerifyError::NoRuns { .. })));
+    assert!(matches!(draw(&verification, folder.path(), "bars"), Err(ExperimentError::NotRead(_))));
     run_some(&verification, folder.path(), usize::MAX);
     let (verdicts, kept) = judge(&verification, folder.path()).unwrap();
     let page = page(&verdicts, verification.list(), &kept);

@@ -7,13 +7,15 @@ use hawser_policy::{PolicyKind, PolicySpec, Registry, SpecError};
 use hawser_scenario::Scenario;
 use hawser_sim::run::{NoRecorder, Options, Simulation};
 
-use super::error::{ListError, VerifyError};
+use super::error::ListError;
 use super::kept::RUNS;
 use super::list::{Item, List, Request, Runs};
-use super::measured::Measured;
 use super::metrics;
-use crate::data::sweep::{CELLS, CellResult, Inputs, MANIFEST_FORMAT, Manifest, TIMING, Work, digest};
+use crate::data::sweep::{
+    CELLS, CellResult, Inputs, MANIFEST_FORMAT, Manifest, Measured, TIMING, Work, digest,
+};
 use crate::data::table::{Cell as TableCell, Kind, Schema, TableError, TableWriter, column};
+use crate::experiments::ExperimentError;
 
 /// How a list is verified.
 #[derive(Debug, Clone)]
@@ -60,8 +62,12 @@ impl Verification {
     /// All runs of a list. Scenarios are read, so that all files that any run depends on are known.
     ///
     /// # Errors
-    /// [`VerifyError`]: a policy is not known, or a scenario cannot be read.
-    pub fn new(list: Arc<List>, settings: Settings, registry: Arc<Registry>) -> Result<Self, VerifyError> {
+    /// [`ExperimentError`]: a policy is not known, or a scenario cannot be read.
+    pub fn new(
+        list: Arc<List>,
+        settings: Settings,
+        registry: Arc<Registry>,
+    ) -> Result<Self, ExperimentError> {
         let scenarios = settings.scenarios.clone();
         let settings = Settings {
             // Programs alone need no scenarios.
@@ -71,7 +77,7 @@ impl Verification {
         let mut registry = registry;
         for (kind, name) in &list.defaults {
             let chosen = Arc::make_mut(&mut registry).choose_default(*kind, name);
-            chosen.map_err(|error| VerifyError::Policy { reason: error.to_string() })?;
+            chosen.map_err(|error| ExperimentError::Usage(error.to_string()))?;
         }
         let program = std::env::current_exe().and_then(std::fs::read).unwrap_or_default();
         let mut verification = Verification {
@@ -102,11 +108,10 @@ impl Verification {
     }
 
     /// Reads every scenario once, which finds mistakes before anything has run.
-    fn check(&mut self) -> Result<(), VerifyError> {
+    fn check(&mut self) -> Result<(), ExperimentError> {
         let items = &self.list.items;
         if let Some(id) = self.settings.items.iter().find(|id| items.iter().all(|item| item.id != **id)) {
-            let known = items.iter().map(|item| item.id.as_str()).collect::<Vec<_>>().join(", ");
-            return Err(VerifyError::UnknownItem { id: id.clone(), known });
+            return Err(ExperimentError::unknown("item", id, items.iter().map(|item| item.id.as_str())));
         }
         for policy in &self.list.policies {
             // A program may run it as what it is: a controller under the set that is verified, say.
@@ -120,22 +125,23 @@ impl Verification {
         }
         for runs in &self.list.runs {
             for file in &runs.scenarios {
-                let scenario = self.load(file, &[]).map_err(|reason| VerifyError::Scenario { reason })?;
+                let scenario = self.load(file, &[]).map_err(ExperimentError::Scenario)?;
                 self.check_claims(runs, &scenario)?;
             }
         }
         // A program chooses its scenarios itself.
         for cell in self.cells.iter().filter(|cell| cell.seed == 1 && self.runs_of(cell).program.is_none()) {
             let put_together = |request: &Request<'_>| self.simulation(request).map(drop);
-            self.with_request(cell, put_together).map_err(|reason| VerifyError::Scenario {
-                reason: format!("the runs {} of {}: {reason}", self.name(cell), cell.policy),
+            self.with_request(cell, put_together).map_err(|reason| {
+                let (runs, policy) = (self.name(cell), &cell.policy);
+                ExperimentError::Scenario(format!("the runs {runs} of {policy}: {reason}"))
             })?;
         }
         Ok(())
     }
 
     /// Whether claims name flows, links and segments that the scenario of their runs has.
-    fn check_claims(&self, runs: &Runs, scenario: &Scenario) -> Result<(), VerifyError> {
+    fn check_claims(&self, runs: &Runs, scenario: &Scenario) -> Result<(), ExperimentError> {
         for claim in self.list.items.iter().flat_map(|item| &item.claims) {
             for metric in claim.value.metrics().into_iter().filter(|metric| metric.runs == runs.name) {
                 metrics::check_in(scenario, runs, &metric.name).map_err(|it| self.wrong(claim.line, it))?;
@@ -144,8 +150,8 @@ impl Verification {
         Ok(())
     }
 
-    fn wrong(&self, line: usize, message: String) -> VerifyError {
-        VerifyError::List(ListError { file: self.list.file.clone(), line, message })
+    fn wrong(&self, line: usize, message: String) -> ExperimentError {
+        ListError { file: self.list.file.clone(), line, message }.into()
     }
 
     fn is_of_any_kind(&self, policy: &str) -> bool {
@@ -154,8 +160,8 @@ impl Verification {
     }
 
     /// Whether a policy can stand in for the system.
-    fn known(&self, policy: &str) -> Result<(), VerifyError> {
-        let wrong = |reason: String| VerifyError::Policy { reason };
+    fn known(&self, policy: &str) -> Result<(), ExperimentError> {
+        let wrong = ExperimentError::Usage;
         let spec: PolicySpec = policy.parse().map_err(|error: SpecError| wrong(error.to_string()))?;
         let checked = match kind_of(&self.list.system.key) {
             // A set may be a scheduler that stands for itself.
@@ -305,9 +311,8 @@ impl Work for Verification {
     }
 
     fn schema(&self, table: &str) -> Result<Schema, TableError> {
-        let cell = column("cell", Kind::U64);
         let identity = [
-            cell.clone(),
+            column("cell", Kind::U64),
             column("scenario", Kind::Text),
             column("policy", Kind::Text),
             column("seed", Kind::U64),
@@ -318,7 +323,6 @@ impl Work for Verification {
                 column("metric", Kind::Text),
                 column("value", Kind::F64),
             ])),
-            TIMING => Schema::new([cell, column("wall_seconds", Kind::F64)]),
             _ => Schema::new(identity.into_iter().chain([
                 column("status", Kind::Text),
                 column("message", Kind::Text).optional(),
@@ -336,9 +340,6 @@ impl Work for Verification {
         result: &CellResult<Measured>,
     ) -> Result<(), TableError> {
         let number = TableCell::U64(result.cell as u64);
-        if table == TIMING {
-            return writer.row(&[number, result.wall_seconds.into()]);
-        }
         let cell = &self.cells[result.cell];
         let identity = [number, self.name(cell).into(), cell.policy.as_str().into(), cell.seed.into()];
         match (&result.outcome, table) {

@@ -7,9 +7,7 @@ use std::time::Duration;
 use hawser_link::Direction;
 use hawser_policy::Time;
 use hawser_scenario::{Scenario, ScenarioLink};
-use hawser_sim::run::{
-    FlowSample, LinkSample, NoRecorder, Options, Outcome, PathSample, Recorder, Simulation,
-};
+use hawser_sim::run::{FlowSample, LinkSample, NoRecorder, Outcome, PathSample, Recorder};
 
 use crate::experiments::verify::{Measured, Request};
 
@@ -74,7 +72,7 @@ pub(super) fn modes(request: &Request<'_>) -> Result<Measured, String> {
             ("multipath", over(&[wifi, cellular])),
             ("cellular", over(&[cellular])),
         ] {
-            let outcome = simulation(request, &scenario)?.run(&mut NoRecorder);
+            let outcome = request.simulation(&scenario)?.run(&mut NoRecorder);
             let bytes: u64 = outcome.flows.iter().map(|flow| flow.bytes).sum();
             measured = measured.with(format!("{name}.{mode}_mb"), bytes as f64 / 1e6);
         }
@@ -85,10 +83,6 @@ pub(super) fn modes(request: &Request<'_>) -> Result<Measured, String> {
 fn number(scenario: &Scenario, name: &str) -> Result<usize, String> {
     let found = scenario.links.iter().position(|link| link.name == name);
     found.ok_or_else(|| format!("{} has no link {name}", scenario.name))
-}
-
-fn simulation(request: &Request<'_>, scenario: &Scenario) -> Result<Simulation, String> {
-    Simulation::new(scenario, request.registry, Options::default()).map_err(|error| error.to_string())
 }
 
 /// What the thesis' tool does: a flow from each address to its end, with a connection of its own.
@@ -136,7 +130,7 @@ struct Watched {
 
 fn watch(request: &Request<'_>, scenario: &Scenario) -> Result<Watched, String> {
     let mut progress = Progress::default();
-    let outcome = simulation(request, scenario)?.run(&mut progress);
+    let outcome = request.simulation(scenario)?.run(&mut progress);
     Ok(Watched { outcome, progress })
 }
 

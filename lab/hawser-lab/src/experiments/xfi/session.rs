@@ -7,7 +7,7 @@ use hawser_link::{Direction, QueueLimit};
 use hawser_policy::PolicySpec;
 use hawser_radio::{Association, Profile, Sample};
 use hawser_scenario::{FlowKind, Scenario};
-use hawser_sim::run::{Options, Probes, Simulation};
+use hawser_sim::run::Probes;
 
 use crate::data::measure::{Configuration, variation};
 use crate::experiments::verify::Request;
@@ -70,11 +70,9 @@ pub(super) fn run(
     let (from, until) = (nanos(from), nanos(association.end));
     let life = Duration::from_nanos(until.saturating_sub(from));
     let scenario = scenario(base, &between(profile, from, until), life, configuration, from ^ request.seed)?;
-    let simulation = Simulation::new(&scenario, request.registry, Options::default());
-    let mut simulation = simulation.map_err(|error| error.to_string())?;
     let probes = if is_sampled { Probes::every(SAMPLE, &PROBES) } else { Ok(Probes::default()) };
     let mut probes = probes.map_err(|error| error.to_string())?;
-    let outcome = simulation.run(&mut probes);
+    let outcome = request.run(&scenario, &mut probes)?;
     let flows = outcome.paths.iter().map(|path| {
         let lost = path.packets_lost.saturating_sub(path.packets_spuriously_lost);
         let loss = (path.packets_sent > 0).then(|| lost as f64 / path.packets_sent as f64);

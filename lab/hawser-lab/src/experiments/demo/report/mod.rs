@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use hawser_emu::Scenario;
 
-use crate::data::page::html::{frame, in_sections};
+use crate::data::page::html::{facts, frame, in_sections};
 use crate::data::page::svg::escape;
 use crate::experiments::demo::Results;
 use crate::experiments::demo::run_result::{Carrier, Run};
@@ -159,15 +159,13 @@ fn key(colour: &str) -> String {
 }
 
 fn circumstances(results: &Results) -> String {
-    let mut html = "<h2>Circumstances</h2>\n<table class=\"facts\">\n".to_owned();
-    let mut rows = results.environment.rows();
-    rows.push(("Links", results.stage.clone()));
-    rows.push(("Scenario", results.scenario.clone()));
     let late = results.runs.iter().map(|run| run.emulator_late_ms).fold(0.0, f64::max);
-    rows.push(("Emulator", format!("wrote its latest packet {late:.1} ms late")));
-    rows.push(("SHA-256", results.sha256.clone()));
-    for (name, value) in rows {
-        let _ = writeln!(html, "<tr><td>{}</td><td>{}</td></tr>", escape(name), escape(&value));
-    }
-    html + "</table>\n"
+    let mut rows = results.environment.rows();
+    rows.extend([
+        ("Links", results.stage.clone()),
+        ("Scenario", results.scenario.clone()),
+        ("Emulator", format!("wrote its latest packet {late:.1} ms late")),
+        ("SHA-256", results.sha256.clone()),
+    ]);
+    format!("<h2>Circumstances</h2>\n{}", facts(&rows))
 }

@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use super::Settings;
-use super::grid::{Against, chosen_links};
+use super::grid::{Against, Settings};
 use super::plan::places;
 use crate::data::statistics::mean_of;
-use crate::data::table::{Table, TableError};
+use crate::experiments::matrix::Runs;
 
 /// A cell whose utilisation is off by more than this from the mean of its neighbours stands out.
 const STANDS_OUT: f64 = 0.25;
@@ -74,7 +73,7 @@ pub struct Outlier {
 
 /// The whole matrix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rows {
+pub struct Controllers {
     /// The controllers, in order.
     pub controllers: Vec<String>,
     /// The links, in order.
@@ -93,15 +92,6 @@ pub struct Rows {
     pub failed: Vec<String>,
 }
 
-/// The runs, column by column.
-struct Runs<'a> {
-    links: Vec<Option<&'a str>>,
-    controllers: Vec<Option<&'a str>>,
-    against: Vec<Option<Against>>,
-    buffers: Vec<Option<f64>>,
-    losses: Vec<Option<f64>>,
-}
-
 /// One combination, over all seeds.
 struct Key<'a> {
     link: &'a str,
@@ -110,38 +100,30 @@ struct Key<'a> {
     loss: f64,
 }
 
-impl Rows {
-    pub(super) fn read(table: &Table, settings: &Settings) -> Result<Rows, TableError> {
-        let against = table.texts("against")?.into_iter();
-        let runs = Runs {
-            links: table.texts("link")?,
-            controllers: table.texts("controller")?,
-            against: against.map(|name| Against::named(name.unwrap_or_default())).collect(),
-            buffers: table.numbers("buffer_bdp")?,
-            losses: table.numbers("loss")?,
-        };
-        let mut rows = Rows {
+impl Controllers {
+    pub(super) fn of(runs: &Runs<'_>, settings: &Settings) -> Controllers {
+        let mut rows = Controllers {
             controllers: settings.controllers.clone(),
-            links: chosen_links(settings).map(|link| link.name.clone()).collect(),
+            links: settings.chosen_links().map(|link| link.name.clone()).collect(),
             buffers: settings.plan.buffers.clone(),
             losses: settings.plan.losses.clone(),
             seeds: settings.seeds,
             rows: Vec::new(),
             shared: Vec::new(),
-            failed: failed(table, &runs)?,
+            failed: runs.failed.clone(),
         };
-        for link in chosen_links(settings).map(|link| link.name.as_str()) {
+        for link in settings.chosen_links().map(|link| link.name.as_str()) {
             for (buffer, loss) in settings.plan.places() {
                 for controller in &settings.controllers {
                     let key = Key { link, controller, buffer, loss };
-                    rows.rows.push(row(table, &runs, &key)?);
+                    rows.rows.push(key.row(runs));
                     if settings.plan.is_coupled(controller, link) {
-                        rows.shared.push(shared(table, &runs, &key)?);
+                        rows.shared.push(key.shared(runs));
                     }
                 }
             }
         }
-        Ok(rows)
+        rows
     }
 
     /// Every buffer with every loss.
@@ -173,7 +155,7 @@ impl Rows {
         self.rows.iter().filter_map(|row| self.outlier(row)).collect()
     }
 
-    fn outlier(&self, row: &Row) -> Option<Outlier> {
+    pub(super) fn outlier(&self, row: &Row) -> Option<Outlier> {
         let (buffer, loss) = (position(&self.buffers, row.buffer)?, position(&self.losses, row.loss)?);
         let is_next = |other: &&Row| {
             let apart = |list: &[f64], of: f64, own: usize| position(list, of).map(|at| at.abs_diff(own));
@@ -199,60 +181,39 @@ fn position(list: &[f64], value: f64) -> Option<usize> {
     list.iter().position(|it| *it == value)
 }
 
-fn failed(table: &Table, runs: &Runs<'_>) -> Result<Vec<String>, TableError> {
-    let messages = table.texts("message")?;
-    let of = |(row, message): (usize, &Option<&str>)| {
-        let (link, controller) = (runs.links[row]?, runs.controllers[row]?);
-        message.map(|message| format!("{controller} over {link}: {message}"))
-    };
-    Ok(messages.iter().enumerate().filter_map(of).collect())
-}
-
-impl Runs<'_> {
-    /// The rows of a combination.
-    fn of<'a>(&'a self, key: &'a Key<'_>, against: Against) -> impl Iterator<Item = usize> + 'a {
-        (0..self.links.len()).filter(move |row| {
-            self.links[*row] == Some(key.link)
-                && self.controllers[*row] == Some(key.controller)
-                && self.against[*row] == Some(against)
-                && self.buffers[*row] == Some(key.buffer)
-                && self.losses[*row] == Some(key.loss)
-        })
+impl Key<'_> {
+    fn mean(&self, runs: &Runs<'_>, metric: &str, against: Against) -> Option<f64> {
+        runs.mean(&[self.link, self.controller, against.name()], &[self.buffer, self.loss], metric)
     }
-}
 
-fn row(table: &Table, runs: &Runs<'_>, key: &Key<'_>) -> Result<Row, TableError> {
-    let column = |name: &str, against: Against| -> Result<Option<f64>, TableError> {
-        let values = table.numbers(name)?;
-        Ok(mean_of(runs.of(key, against).filter_map(|row| values[row])))
-    };
-    let (pairs, times) = (table.numbers("jain")?, table.numbers("converged_seconds")?);
-    let together = runs.of(key, Against::Itself).filter(|row| pairs[*row].is_some());
-    let converged = mean_of(together.map(|row| f64::from(u8::from(times[row].is_some()))));
-    Ok(Row {
-        controller: key.controller.to_owned(),
-        link: key.link.to_owned(),
-        buffer: key.buffer,
-        loss: key.loss,
-        utilisation: column("utilisation", Against::Nothing)?,
-        queue_p95_ms: column("queue_p95_ms", Against::Nothing)?,
-        dropped: column("dropped", Against::Nothing)?,
-        jain_itself: column("jain", Against::Itself)?,
-        converged_seconds: column("converged_seconds", Against::Itself)?,
-        converged,
-        jain_cubic: column("jain", Against::Cubic)?,
-        share_cubic: column("share", Against::Cubic)?,
-    })
-}
+    fn row(&self, runs: &Runs<'_>) -> Row {
+        let texts = [self.link, self.controller, Against::Itself.name()];
+        let of_pairs = |metric| runs.values(&texts, &[self.buffer, self.loss], metric);
+        let pairs = of_pairs("jain").zip(of_pairs("converged_seconds")).filter(|(jain, _)| jain.is_some());
+        let converged = mean_of(pairs.map(|(_, time)| f64::from(u8::from(time.is_some()))));
+        Row {
+            controller: self.controller.to_owned(),
+            link: self.link.to_owned(),
+            buffer: self.buffer,
+            loss: self.loss,
+            utilisation: self.mean(runs, "utilisation", Against::Nothing),
+            queue_p95_ms: self.mean(runs, "queue_p95_ms", Against::Nothing),
+            dropped: self.mean(runs, "dropped", Against::Nothing),
+            jain_itself: self.mean(runs, "jain", Against::Itself),
+            converged_seconds: self.mean(runs, "converged_seconds", Against::Itself),
+            converged,
+            jain_cubic: self.mean(runs, "jain", Against::Cubic),
+            share_cubic: self.mean(runs, "share", Against::Cubic),
+        }
+    }
 
-fn shared(table: &Table, runs: &Runs<'_>, key: &Key<'_>) -> Result<Shared, TableError> {
-    let shares = table.numbers("share")?;
-    let share = |against| mean_of(runs.of(key, against).filter_map(|row| shares[row]));
-    Ok(Shared {
-        controller: key.controller.to_owned(),
-        buffer: key.buffer,
-        loss: key.loss,
-        beside_newreno: share(Against::PathsNewReno),
-        beside_cubic: share(Against::PathsCubic),
-    })
+    fn shared(&self, runs: &Runs<'_>) -> Shared {
+        Shared {
+            controller: self.controller.to_owned(),
+            buffer: self.buffer,
+            loss: self.loss,
+            beside_newreno: self.mean(runs, "share", Against::PathsNewReno),
+            beside_cubic: self.mean(runs, "share", Against::PathsCubic),
+        }
+    }
 }

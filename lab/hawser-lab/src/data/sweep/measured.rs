@@ -3,7 +3,7 @@
 use hawser_sim::run::Outcome;
 use serde_json::Value as Json;
 
-use crate::data::sweep::CellOutput;
+use super::CellOutput;
 
 /// The numbers of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -28,6 +28,12 @@ impl Measured {
         Measured { trace_hash: trace_hash.into(), ..Measured::default() }
     }
 
+    /// What stands for a run, without metrics so far.
+    pub fn of_run(outcome: &Outcome) -> Self {
+        let (packets, events) = (outcome.packets, outcome.events);
+        Measured { packets, events, ..Measured::new(outcome.trace_hash.clone()) }
+    }
+
     /// The same with one more metric. What is not a number was not measured, and is left out: a claim that needs it says so.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: f64) -> Self {
@@ -37,12 +43,22 @@ impl Measured {
         self
     }
 
+    /// The same with one more metric, if it was measured.
+    #[must_use]
+    pub fn with_some(self, name: &str, value: Option<f64>) -> Self {
+        self.with(name, value.unwrap_or(f64::NAN))
+    }
+
+    /// The value of a metric; none: it was not measured.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
     /// Every number of an outcome, named as `hawser sim run --json` names it: `goodput_bps`,
     /// `flow.main.delay.p99_ms`, `path.main.0.packets_lost`, `link.wifi0.down.dropped_queue`. Truth values are 0 and 1.
     /// `flow.main.broken` says whether the connection broke, `path.main.0.lost_share` which share of a path's packets was lost.
     pub fn of(outcome: &Outcome) -> Self {
-        let mut measured = Measured::new(outcome.trace_hash.clone());
-        (measured.packets, measured.events) = (outcome.packets, outcome.events);
+        let mut measured = Measured::of_run(outcome);
         let Ok(Json::Object(whole)) = serde_json::to_value(outcome) else { return measured };
         for (name, value) in &whole {
             let Some((list, keys)) = LISTS.iter().find(|(list, _)| list == name) else {

@@ -1,14 +1,20 @@
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
 
+use hawser_sim::oracle::with_oracle;
 use tempfile::TempDir;
 
 use super::*;
-use crate::data::sweep::{Shard, Work};
+use crate::data::sweep::{RunSettings, Shard, Work, run_work};
+use crate::experiments::ExperimentError;
+use crate::experiments::matrix::{Matrix, Rows, collect};
 
 fn settings(schedulers: &[&str], links: &[&str], workloads: &[&str]) -> Settings {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     Settings {
-        plan: Arc::new(Plan::shipped().unwrap()),
+        plan: Arc::new(Plan::read(None).unwrap()),
         scenarios: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"),
         schedulers: owned(schedulers),
         controllers: owned(&["cubic"]),
@@ -18,8 +24,8 @@ fn settings(schedulers: &[&str], links: &[&str], workloads: &[&str]) -> Settings
     }
 }
 
-fn matrix(settings: Settings) -> Result<Matrix, MatrixError> {
-    Matrix::new(settings, &hawser_net::policies())
+fn matrix(settings: Settings) -> Result<Matrix<Settings>, ExperimentError> {
+    settings.matrix(Arc::new(with_oracle(&hawser_net::policies())))
 }
 
 #[test]
@@ -52,7 +58,7 @@ fn a_small_matrix_says_what_is_known_of_its_schedulers() {
         Arc::new(matrix(settings(&names, &["two-equal"], &["5 MB", "page", "frames", "datagrams"])).unwrap());
     let folder = TempDir::new().unwrap();
     let settings = RunSettings { folder: folder.path().to_owned(), threads: 2, shard: Shard::ALL };
-    let summary = run(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    let summary = run_work(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((summary.progress.ran, summary.failed, summary.missing), (16, 0, 0));
     let rows = collect(&matrix, folder.path()).unwrap();
     let contest = |workload: &str| rows.contests.iter().find(|contest| contest.workload == workload).unwrap();
@@ -74,24 +80,25 @@ fn a_small_matrix_says_what_is_known_of_its_schedulers() {
     assert!((10.0..12.0).contains(&delay), "{delay} ms");
 
     // What is there does not run again.
-    let again = run(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    let again = run_work(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((again.progress.ran, again.progress.found), (0, 16));
 
-    let page = page(&rows);
+    let report = rows.report();
+    let page = &report.page;
     assert!(
         page.contains("<h2>two-equal</h2>")
             && page.contains("Share of the oracle")
             && !page.contains("Failed")
     );
     let document = "# Title\n<!-- begin: hawser lab matrix schedulers -->\nold\n<!-- end -->\nAfter.\n";
-    let written = into_document(document, &rows).unwrap();
+    let written = report.into_document(document).unwrap();
     assert!(written.starts_with("# Title\n") && written.ends_with("<!-- end -->\nAfter.\n"));
     assert!(written.contains("| `redundant` |") && !written.contains("old"));
-    assert_eq!(into_document(&written, &rows).unwrap(), written);
-    assert!(matches!(into_document("# Title\n", &rows), Err(MatrixError::NoMarks { .. })));
+    assert_eq!(report.into_document(&written).unwrap(), written);
+    assert!(matches!(report.into_document("# Title\n"), Err(ExperimentError::NotRead(_))));
 
     let file = folder.path().join("cells.csv");
-    write_cells(&file, &rows).unwrap();
+    report.write_cells(&file).unwrap();
     let text = std::fs::read_to_string(&file).unwrap();
     assert_eq!(text.lines().count(), 1 + rows.rows.len());
     assert!(text.lines().next().is_some_and(|names| names.ends_with("share_of_oracle,share_of_first")));
@@ -109,7 +116,7 @@ fn tunnel_mix_is_judged_by_download_pages_and_call_together() {
     let matrix = Arc::new(matrix(settings(&names, &["two-equal"], &["tunnel mix"])).unwrap());
     let folder = TempDir::new().unwrap();
     let settings = RunSettings { folder: folder.path().to_owned(), threads: 2, shard: Shard::ALL };
-    run(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    run_work(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
     let rows = collect(&matrix, folder.path()).unwrap();
     let [contest] = &rows.contests[..] else { panic!("one cell: {rows:?}") };
     let [own, copied] = names.map(|name| rows.row(contest, name).unwrap());

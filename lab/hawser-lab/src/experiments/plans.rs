@@ -1,8 +1,10 @@
-//! Traffic that stands in a plan and takes the place of a scenario's connection.
+//! What plans of experiments have in common: how they are read, and traffic that takes the place of a scenario's connection.
 
+use std::path::Path;
 use std::time::Duration;
 
 use hawser_scenario::{Flow, FlowKind, Scenario};
+use serde::de::DeserializeOwned;
 
 /// What a flow of a plan does.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +60,29 @@ impl Traffic {
         }
         Flow { kind, stop: None, count: 1, pattern: None, awaited: self.awaited, ..other.clone() }
     }
+}
+
+/// Reads a plan: the one that comes with the program, given by name and text, or that of a file; `complete` checks it. The reason why it cannot
+/// be used says the file and, where that is known, the line.
+pub(crate) fn read_plan<F: DeserializeOwned, P>(
+    shipped: (&str, &str),
+    file: Option<&Path>,
+    complete: impl FnOnce(F) -> Result<P, String>,
+) -> Result<P, String> {
+    let Some(file) = file else { return parse_plan(shipped, complete) };
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {name}: {error}"))?;
+    parse_plan((&name, &text), complete)
+}
+
+/// The same from a text, with the name of its file.
+pub(crate) fn parse_plan<F: DeserializeOwned, P>(
+    (file, text): (&str, &str),
+    complete: impl FnOnce(F) -> Result<P, String>,
+) -> Result<P, String> {
+    let wrong = |reason: String| format!("{file}: {reason}");
+    let read: F = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    complete(read).map_err(wrong)
 }
 
 /// Returns the first name that stands twice in a list.

@@ -8,12 +8,13 @@ use hawser_scenario::FlowKind;
 use hawser_sched::Mode;
 use serde::Deserialize;
 
-use super::MatrixError;
-use crate::experiments::traffic::{Traffic, doubled};
+use crate::experiments::ExperimentError;
+use crate::experiments::matrix::Links;
+use crate::experiments::plans::{Traffic, doubled, read_plan};
 
 /// The grid that comes with the program, and where it stands.
 const SHIPPED: (&str, &str) =
-    ("lab/matrices/schedulers.toml", include_str!("../../../matrices/schedulers.toml"));
+    ("lab/matrices/schedulers.toml", include_str!("../../../../matrices/schedulers.toml"));
 
 /// A grid.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,19 +37,6 @@ pub struct Extent {
     pub controllers: Vec<String>,
     /// Seeds 1 to this.
     pub seeds: u64,
-}
-
-/// Links of the matrix: a scenario file and fields set in it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Links {
-    /// What they are called.
-    pub name: String,
-    /// Their scenario file.
-    pub file: String,
-    /// Fields set in it, as `KEY=VALUE`.
-    #[serde(default)]
-    pub set: Vec<String>,
 }
 
 /// What is transferred.
@@ -102,40 +90,28 @@ struct WorkloadFile {
 }
 
 impl Plan {
-    /// The grid that comes with the program.
+    /// The grid in a file; none: that which comes with the program.
     ///
     /// # Errors
-    /// None that a test of this crate would not find.
-    pub fn shipped() -> Result<Plan, MatrixError> {
-        Plan::read(SHIPPED.0, SHIPPED.1)
+    /// [`ExperimentError::NotRead`]: it cannot be read, or is wrong; with the line where that is known.
+    pub fn read(file: Option<&Path>) -> Result<Plan, ExperimentError> {
+        read_plan(SHIPPED, file, PlanFile::complete).map_err(ExperimentError::NotRead)
     }
+}
 
-    /// The grid in a file.
-    ///
-    /// # Errors
-    /// [`MatrixError::Plan`]: it cannot be read, or is wrong; with the line where that is known.
-    pub fn load(file: &Path) -> Result<Plan, MatrixError> {
-        let (name, text) = MatrixError::read_plan(file)?;
-        Plan::read(&name, &text)
-    }
-
-    fn read(file: &str, text: &str) -> Result<Plan, MatrixError> {
-        let wrong =
-            |reason: &dyn std::fmt::Display| MatrixError::Plan { reason: format!("{file}: {reason}") };
-        let plan: PlanFile = toml::from_str(text).map_err(|error| wrong(&error))?;
-        let workloads = plan.workload.into_iter().map(WorkloadFile::read);
-        let workloads: Vec<Workload> =
-            workloads.collect::<Result<_, _>>().map_err(|reason| wrong(&reason))?;
-        let links: Vec<&str> = plan.links.iter().map(|links| links.name.as_str()).collect();
+impl PlanFile {
+    fn complete(self) -> Result<Plan, String> {
+        let workloads = self.workload.into_iter().map(WorkloadFile::read);
+        let workloads: Vec<Workload> = workloads.collect::<Result<_, _>>()?;
+        let links: Vec<&str> = self.links.iter().map(|links| links.name.as_str()).collect();
         let named: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
         if let Some(name) = doubled(&links).or_else(|| doubled(&named)) {
-            let reason = format!("two are named {name:?}; names must differ");
-            return Err(wrong(&reason));
+            return Err(format!("two are named {name:?}; names must differ"));
         }
         Ok(Plan {
-            thin: plan.thin,
-            full: plan.full,
-            links: plan.links.into_iter().map(Arc::new).collect(),
+            thin: self.thin,
+            full: self.full,
+            links: self.links.into_iter().map(Arc::new).collect(),
             workloads: workloads.into_iter().map(Arc::new).collect(),
         })
     }
@@ -160,10 +136,11 @@ impl WorkloadFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::plans::parse_plan;
 
     #[test]
     fn the_shipped_grid_has_what_its_names_say() {
-        let plan = Plan::shipped().unwrap();
+        let plan = Plan::read(None).unwrap();
         assert_eq!((plan.links.len(), plan.workloads.len()), (11, 7));
         let names: Vec<&str> = plan.workloads.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["5 MB", "50 MB", "page", "requests", "frames", "datagrams", "tunnel mix"]);
@@ -178,10 +155,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_grid_is_said_with_its_place() {
         let text = SHIPPED.1;
-        let said = |text: String| match Plan::read("my.toml", &text) {
-            Err(error) => error.to_string(),
-            Ok(_) => panic!("it was taken"),
-        };
+        let said = |text: String| parse_plan(("my.toml", &text), PlanFile::complete).unwrap_err();
         let unknown = said(text.replacen("judged = \"delay\"", "judged = \"speed\"", 1));
         assert!(
             unknown.contains("my.toml") && unknown.contains("line") && unknown.contains("goodput"),

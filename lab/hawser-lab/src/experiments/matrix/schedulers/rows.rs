@@ -3,11 +3,10 @@
 use hawser_sim::oracle::OracleEdpf;
 use serde::Serialize;
 
-use super::Settings;
-use super::grid::{chosen_links, chosen_workloads};
+use super::grid::Settings;
 use super::plan::{Judged, Workload};
 use crate::data::statistics::mean_of;
-use crate::data::table::{Table, TableError};
+use crate::experiments::matrix::Runs;
 
 /// A scheduler is as good as another when it is not worse by more than this.
 const AS_GOOD: f64 = 0.03;
@@ -58,7 +57,7 @@ pub struct Contest {
 
 /// The whole matrix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rows {
+pub struct Schedulers {
     /// The schedulers, in order.
     pub schedulers: Vec<String>,
     /// The workloads, in order.
@@ -73,47 +72,27 @@ pub struct Rows {
     pub failed: Vec<String>,
 }
 
-impl Rows {
-    pub(super) fn read(table: &Table, settings: &Settings) -> Result<Rows, TableError> {
-        let mut rows = Rows {
+impl Schedulers {
+    pub(super) fn of(runs: &Runs<'_>, settings: &Settings) -> Schedulers {
+        let mut rows = Schedulers {
             schedulers: settings.schedulers.clone(),
-            workloads: chosen_workloads(settings).map(|workload| workload.name.clone()).collect(),
+            workloads: settings.chosen_workloads().map(|workload| workload.name.clone()).collect(),
             seeds: settings.seeds,
             rows: Vec::new(),
             contests: Vec::new(),
-            failed: failed(table)?,
+            failed: runs.failed.clone(),
         };
-        let keys = ["links", "workload", "controller", "scheduler"];
-        let keys = keys.map(|name| table.texts(name));
-        let [links_of, workloads, controllers, schedulers] = keys;
-        let (links_of, workloads, controllers, schedulers) =
-            (links_of?, workloads?, controllers?, schedulers?);
-        for links in chosen_links(settings) {
-            for workload in chosen_workloads(settings) {
+        for links in settings.chosen_links() {
+            for workload in settings.chosen_workloads() {
                 for controller in &settings.controllers {
-                    let in_contest: Vec<usize> = (0..schedulers.len())
-                        .filter(|row| {
-                            links_of[*row] == Some(links.name.as_str())
-                                && workloads[*row] == Some(workload.name.as_str())
-                                && controllers[*row] == Some(controller.as_str())
-                        })
-                        .collect();
-                    let mut contest = Vec::new();
-                    for scheduler in &settings.schedulers {
-                        let of = in_contest.iter().copied();
-                        let runs: Vec<usize> = of.filter(|row| schedulers[*row] == Some(scheduler)).collect();
-                        contest.push(row(
-                            table,
-                            &runs,
-                            [&links.name, &workload.name, controller, scheduler],
-                        )?);
-                    }
+                    let row = |it: &String| row(runs, [&links.name, &workload.name, controller, it]);
+                    let mut contest: Vec<Row> = settings.schedulers.iter().map(row).collect();
                     rows.contests.extend(judge(&mut contest, workload));
                     rows.rows.append(&mut contest);
                 }
             }
         }
-        Ok(rows)
+        rows
     }
 
     /// A scheduler in a cell.
@@ -126,6 +105,11 @@ impl Rows {
         })
     }
 
+    /// Cells in which a scheduler is behind the first by more than 3 %, with its share of that one, the worst first.
+    pub(super) fn behind(&self, scheduler: &str) -> Vec<(&Contest, f64)> {
+        worst_first(self.contests.iter().filter_map(|contest| Some((contest, contest.share(scheduler)?))))
+    }
+
     /// In how many cells a scheduler is within 3 % of the first, and in how many it takes part.
     pub fn near_first(&self, scheduler: &str) -> (usize, usize) {
         let shares = self.contests.iter().filter_map(|contest| contest.share(scheduler));
@@ -135,11 +119,14 @@ impl Rows {
     /// Cells in which a scheduler is worse than another by more than 3 %, with its share of that one, the worst first.
     pub fn worse(&self, scheduler: &str, than: &str) -> Vec<(&Contest, f64)> {
         let of = |contest: &Contest| Some(contest.share(scheduler)? / contest.share(than)?);
-        let cells = self.contests.iter().filter_map(|contest| Some((contest, of(contest)?)));
-        let mut cells: Vec<_> = cells.filter(|(_, share)| *share < 1.0 - AS_GOOD).collect();
-        cells.sort_by(|a, b| a.1.total_cmp(&b.1));
-        cells
+        worst_first(self.contests.iter().filter_map(|contest| Some((contest, of(contest)?))))
     }
+}
+
+fn worst_first<'a>(cells: impl Iterator<Item = (&'a Contest, f64)>) -> Vec<(&'a Contest, f64)> {
+    let mut cells: Vec<_> = cells.filter(|(_, share)| *share < 1.0 - AS_GOOD).collect();
+    cells.sort_by(|a, b| a.1.total_cmp(&b.1));
+    cells
 }
 
 impl Contest {
@@ -185,34 +172,23 @@ fn judge(rows: &mut [Row], workload: &Workload) -> Option<Contest> {
     })
 }
 
-fn row(table: &Table, runs: &[usize], key: [&str; 4]) -> Result<Row, TableError> {
-    let column = |name: &str| -> Result<Option<f64>, TableError> {
-        let values = table.numbers(name)?;
-        Ok(mean_of(runs.iter().filter_map(|row| values[*row])))
-    };
+fn row(runs: &Runs<'_>, key: [&str; 4]) -> Row {
+    let mean = |metric| runs.mean(&key, &[], metric);
+    let times = runs.values(&key, &[], "completion_seconds");
+    let completed = mean_of(times.map(|time| f64::from(u8::from(time.is_some())))).unwrap_or(0.0);
     let [links, workload, controller, scheduler] = key.map(str::to_owned);
-    let times = table.numbers("completion_seconds")?;
-    Ok(Row {
+    Row {
         links,
         workload,
         controller,
         scheduler,
-        goodput_bps: column("goodput_bps")?,
-        completion_seconds: column("completion_seconds")?,
-        completed: mean_of(runs.iter().map(|row| f64::from(u8::from(times[*row].is_some())))).unwrap_or(0.0),
-        p50_ms: column("p50_ms")?,
-        p99_ms: column("p99_ms")?,
-        reordered_bytes: column("reordered_bytes")?,
-        redundancy: column("redundancy")?,
+        goodput_bps: mean("goodput_bps"),
+        completion_seconds: mean("completion_seconds"),
+        completed,
+        p50_ms: mean("p50_ms"),
+        p99_ms: mean("p99_ms"),
+        reordered_bytes: mean("reordered_bytes"),
+        redundancy: mean("redundancy"),
         oracle_share: None,
-    })
-}
-
-fn failed(table: &Table) -> Result<Vec<String>, TableError> {
-    let (links, schedulers) = (table.texts("links")?, table.texts("scheduler")?);
-    let messages = table.texts("message")?.into_iter().enumerate();
-    let of = |(row, message): (usize, Option<&str>)| {
-        Some(format!("{} over {}: {}", schedulers[row]?, links[row]?, message?))
-    };
-    Ok(messages.filter_map(of).collect())
+    }
 }

@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::markdown::{buffer_and_loss, number, share, summary_cells, summary_columns};
-use super::rows::{Row, Rows};
-use crate::data::page::html::{self, TableCell, marked, plain, table};
+use super::markdown::{buffer_and_loss, place_columns};
+use super::rows::{Controllers, Outlier, Row, Shared};
+use crate::data::page::html::{self, TableCell, plain, table};
 use crate::data::page::svg::escape;
+use crate::experiments::matrix::text::{
+    Summary, by_policy, heading, none, number, seeds, shaded, share, strong,
+};
 
 /// A number of a cell: how it is called, how it is written, and how dark its shade is, 0 to 1.
 struct Metric {
@@ -51,46 +54,34 @@ const METRICS: [Metric; 6] = [
 ];
 
 /// The whole page.
-pub(super) fn page(rows: &Rows) -> String {
-    let mut sections = vec![heading(rows), summary(rows)];
+pub(super) fn page(rows: &Controllers, summary: &Summary) -> String {
+    let mut sections = vec![head(rows), all(rows, summary)];
     sections.extend(rows.links.iter().map(|link| of_link(rows, link)));
     sections.push(two_paths(rows));
     sections.push(outliers(rows));
     html::page("Matrix of controllers", &sections)
 }
 
-fn heading(rows: &Rows) -> String {
-    let mut html = format!(
-        "<h1>Matrix of controllers</h1>\n<p>{} controllers over {} bottlenecks, each with {} buffers and {} rates of \
-         random loss; {} of everything random. In virtual time, over the whole stack.</p>\n",
+fn head(rows: &Controllers) -> String {
+    let words = format!(
+        "{} controllers over {} bottlenecks, each with {} buffers and {} rates of random loss; {} of everything random. In virtual time, \
+         over the whole stack.",
         rows.controllers.len(),
         rows.links.len(),
         rows.buffers.len(),
         rows.losses.len(),
-        if rows.seeds == 1 { "one seed".to_owned() } else { format!("means of {} seeds", rows.seeds) },
+        seeds(rows.seeds),
     );
-    for failed in &rows.failed {
-        let _ = writeln!(html, "<p class=\"warn\">Failed: {}</p>", escape(failed));
-    }
-    html
+    heading("Matrix of controllers", &words, &rows.failed)
 }
 
-fn summary(rows: &Rows) -> String {
-    let body = rows.controllers.iter().map(|controller| {
-        let name = marked(escape(controller), "strong");
-        let numbers = summary_cells(rows, controller).into_iter().map(|text| plain(&text));
-        std::iter::once(name).chain(numbers).collect()
-    });
-    let body: Vec<Vec<TableCell>> = body.collect();
-    let names = summary_columns(rows);
-    let columns: Vec<&str> = std::iter::once("Controller").chain(names.iter().map(String::as_str)).collect();
-    format!(
-        "<h2>All links</h2>\n<p class=\"soft\">Means over all cells.</p>\n{}",
-        table(&columns, &body, 1, "controllers")
-    )
+fn all(rows: &Controllers, summary: &Summary) -> String {
+    let cells = |controller: &str| summary.cells(controller);
+    let table = by_policy(summary.of, &summary.columns, &rows.controllers, cells);
+    format!("<h2>All links</h2>\n<p class=\"soft\">Means over all cells.</p>\n{table}")
 }
 
-fn of_link(rows: &Rows, link: &str) -> String {
+fn of_link(rows: &Controllers, link: &str) -> String {
     let mut html = format!(
         "<h2>{}</h2>\n<p class=\"soft\">Columns: buffer in bandwidth-delay products of the mean rate, random loss.</p>\n",
         escape(link)
@@ -101,36 +92,26 @@ fn of_link(rows: &Rows, link: &str) -> String {
     html
 }
 
-fn of_metric(rows: &Rows, link: &str, metric: &Metric) -> String {
-    let places = rows.places();
-    let names: Vec<String> = places.iter().map(|(buffer, loss)| buffer_and_loss(*buffer, *loss)).collect();
-    let columns: Vec<&str> = std::iter::once("Controller").chain(names.iter().map(String::as_str)).collect();
-    let line = |controller: &String| {
-        let cells = places.iter().map(|(buffer, loss)| {
-            let value = rows.cell(controller, link, *buffer, *loss).and_then(metric.of);
-            value.map_or_else(|| marked("–", "none"), |value| shaded(metric, value))
-        });
-        std::iter::once(marked(escape(controller), "strong")).chain(cells).collect()
+fn of_metric(rows: &Controllers, link: &str, metric: &Metric) -> String {
+    let cells = |controller: &str| {
+        let cell = |(buffer, loss)| {
+            let value = rows.cell(controller, link, buffer, loss).and_then(metric.of);
+            value.map_or_else(none, |value| shaded(&(metric.write)(value), (metric.shade)(value)))
+        };
+        rows.places().into_iter().map(cell).collect()
     };
-    let body: Vec<Vec<TableCell>> = rows.controllers.iter().map(line).collect();
-    table(&columns, &body, 1, "controllers")
+    by_policy("controller", &place_columns(rows), &rows.controllers, cells)
 }
 
-fn shaded(metric: &Metric, value: f64) -> TableCell {
-    let shade = 60.0 * (metric.shade)(value).clamp(0.0, 1.0);
-    let text = (metric.write)(value);
-    marked(format!("<span class=\"shaded\" style=\"--shade:{shade:.0}%\">{}</span>", escape(&text)), "")
-}
-
-fn two_paths(rows: &Rows) -> String {
+fn two_paths(rows: &Controllers) -> String {
     if rows.shared.is_empty() {
         return String::new();
     }
     let columns = ["Controller", "Buffer, loss", "Beside NewReno", "Beside CUBIC"];
-    let line = |row: &super::Shared| {
+    let line = |row: &Shared| {
         let text = |value: Option<f64>| value.map_or("–".to_owned(), share);
         vec![
-            marked(escape(&row.controller), "strong"),
+            strong(&row.controller),
             plain(&buffer_and_loss(row.buffer, row.loss)),
             plain(&text(row.beside_newreno)),
             plain(&text(row.beside_cubic)),
@@ -144,11 +125,11 @@ fn two_paths(rows: &Rows) -> String {
     )
 }
 
-fn outliers(rows: &Rows) -> String {
+fn outliers(rows: &Controllers) -> String {
     let columns = ["Controller", "Link", "Buffer, loss", "Utilisation", "Neighbours"];
-    let line = |row: super::Outlier| {
+    let line = |row: Outlier| {
         vec![
-            marked(escape(&row.controller), "strong"),
+            strong(&row.controller),
             plain(&row.link),
             plain(&buffer_and_loss(row.buffer, row.loss)),
             plain(&share(row.value)),

@@ -1,14 +1,20 @@
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
 use super::*;
-use crate::data::sweep::{Shard, Work};
+use crate::data::sweep::{RunSettings, Shard, Work, run_work};
+use crate::experiments::ExperimentError;
+use crate::experiments::matrix::text::{number, share};
+use crate::experiments::matrix::{Matrix, Rows, collect};
 
 fn settings(controllers: &[&str], links: &[&str], longest: u64) -> Settings {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     Settings {
-        plan: Arc::new(Plan::shipped().unwrap()),
+        plan: Arc::new(Plan::read(None).unwrap()),
         scenarios: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios"),
         controllers: owned(controllers),
         links: owned(links),
@@ -17,8 +23,8 @@ fn settings(controllers: &[&str], links: &[&str], longest: u64) -> Settings {
     }
 }
 
-fn matrix(settings: Settings) -> Result<Matrix, MatrixError> {
-    Matrix::new(settings, Arc::new(hawser_net::policies()))
+fn matrix(settings: Settings) -> Result<Matrix<Settings>, ExperimentError> {
+    settings.matrix(Arc::new(hawser_net::policies()))
 }
 
 #[test]
@@ -56,7 +62,7 @@ fn a_small_matrix_says_what_is_known_of_its_controllers() {
     let matrix = Arc::new(matrix(settings(&["bbr", "newreno"], &["20/20"], 20)).unwrap());
     let folder = TempDir::new().unwrap();
     let settings = RunSettings { folder: folder.path().to_owned(), threads: 2, shard: Shard::ALL };
-    let summary = run(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    let summary = run_work(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((summary.progress.ran, summary.failed, summary.missing), (54, 0, 0));
     let rows = collect(&matrix, folder.path()).unwrap();
     let cell = |controller, buffer, loss| rows.cell(controller, "20/20", buffer, loss).unwrap();
@@ -70,24 +76,25 @@ fn a_small_matrix_says_what_is_known_of_its_controllers() {
     assert!(rows.outliers().iter().any(|row| row.controller == "newreno" && row.loss == 0.01), "{rows:?}");
 
     // What is there does not run again.
-    let again = run(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    let again = run_work(&matrix, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((again.progress.ran, again.progress.found), (0, 54));
 
-    let page = page(&rows);
+    let report = rows.report();
+    let page = &report.page;
     assert!(page.contains("<h2>20/20</h2>") && page.contains("8 BDP, 1 %") && !page.contains("Failed"));
     let document = "# Title\n<!-- begin: hawser lab matrix controllers -->\nold\n<!-- end -->\nAfter.\n";
-    let written = into_document(document, &rows).unwrap();
+    let written = report.into_document(document).unwrap();
     assert!(written.starts_with("# Title\n") && written.ends_with("<!-- end -->\nAfter.\n"));
     assert!(written.contains("| `bbr` |") && !written.contains("old"));
-    assert_eq!(into_document(&written, &rows).unwrap(), written);
-    assert!(matches!(into_document("# Title\n", &rows), Err(MatrixError::NoMarks { .. })));
+    assert_eq!(report.into_document(&written).unwrap(), written);
+    assert!(matches!(report.into_document("# Title\n"), Err(ExperimentError::NotRead(_))));
 
     // Every cell is a row; those that stand out have the mean of their neighbours.
     let file = folder.path().join("cells.csv");
-    write_cells(&file, &rows).unwrap();
+    report.write_cells(&file).unwrap();
     let text = std::fs::read_to_string(&file).unwrap();
     assert_eq!(text.lines().count(), 1 + rows.rows.len());
     let stand_out = text.lines().skip(1).filter(|line| !line.ends_with(',')).count();
     assert_eq!(stand_out, rows.outliers().len());
-    assert!(write_cells(&folder.path().join("cells.txt"), &rows).is_err());
+    assert!(report.write_cells(&folder.path().join("cells.txt")).is_err());
 }
