@@ -318,6 +318,7 @@ fn transfer_data(command: Command, registry: &Arc<Registry>, output: Output) -> 
 }
 
 fn start_log(output: Output) {
+    hawser::log_full_addresses(output.log_addresses);
     let level = match output.verbose {
         0 => tracing::Level::WARN,
         1 => tracing::Level::INFO,

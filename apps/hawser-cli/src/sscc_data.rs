@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    const QUIET: Output = Output { json: false, verbose: 0, quiet: true };
+    const QUIET: Output = Output { json: false, verbose: 0, quiet: true, log_addresses: false };
 
     fn key() -> PrefixKey {
         PrefixKey::new(SocketAddr::from(([203, 0, 113, 7], 443)), None)

@@ -14,6 +14,9 @@ pub struct Output {
     /// Print errors only
     #[arg(short, long, global = true, help_heading = "Output")]
     pub quiet: bool,
+    /// Write addresses of clients into logs as they are, not only their networks (192.0.2.0, 2001:db8:1::)
+    #[arg(long, global = true, help_heading = "Output", hide_short_help = true)]
+    pub log_addresses: bool,
 }
 
 impl Output {

@@ -18,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use super::hub::Hub;
 use super::key_digest;
 use super::tls::{self, Wire};
-use hawser::Printable;
+use hawser::{LoggedAddress, Printable};
 use hawser_command::exit::Failure;
 use hawser_command::output::Output;
 use hawser_command::sources::Pool;
@@ -90,7 +90,10 @@ impl Encoders {
                     Err(problem) => Err(problem),
                 };
                 if let Err(problem) = &ended {
-                    encoders.output.remark(format_args!("hawser: encoder at {remote}: {problem}"));
+                    encoders.output.remark(format_args!(
+                        "hawser: encoder at {remote}: {problem}",
+                        remote = LoggedAddress(remote)
+                    ));
                 }
             });
             let _ = hand_over.send(task.abort_handle());

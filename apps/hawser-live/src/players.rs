@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hawser::LoggedAddress;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -180,7 +181,7 @@ pub(super) async fn serve_http(listener: TcpListener, streams: Vec<Listed>, acce
         tokio::spawn(async move {
             let _place = place;
             if let Err(error) = serve_player(stream, &streams, &access).await {
-                tracing::info!(%remote, %error, "a player has gone");
+                tracing::info!(remote = %LoggedAddress(remote), %error, "a player has gone");
             }
         });
     }
@@ -341,7 +342,7 @@ async fn play(mut stream: TcpStream, listed: &Listed, format: Format, fields: &s
 /// The hook has not let a player in.
 async fn refuse(stream: &mut TcpStream, why: &str, fields: &str) -> std::io::Result<()> {
     if let Ok(from) = stream.peer_addr() {
-        tracing::info!(%from, why, "a player was refused");
+        tracing::info!(from = %LoggedAddress(from), why, "a player was refused");
     }
     answer(stream, "403 Forbidden", TEXT, fields, b"the operator's hook does not let you play\n").await
 }

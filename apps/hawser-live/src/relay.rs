@@ -20,7 +20,7 @@ use super::srt;
 use super::status::Status;
 use super::transport::{ReceiveError, UnitReceiver, UnitSender};
 use super::{ControlOptions, Relay};
-use hawser::{Connection, Endpoint, Identity, Registry, ServerConfig};
+use hawser::{Connection, Endpoint, Identity, LoggedAddress, Registry, ServerConfig};
 use hawser_command::address::listen_tcp;
 use hawser_command::environment::variable;
 use hawser_command::exit::Failure;
@@ -284,14 +284,14 @@ async fn serve(shared: &Shared, connection: Connection, remote: SocketAddr) {
     }
     let serving = async {
         match request {
-            Request::Publish(_) => serve_publisher(shared, stream, &connection, remote).await,
-            Request::Play(_) => serve_viewer(shared, stream, &connection, remote).await,
+            Request::Publish(_) => serve_publisher(shared, stream, &connection, LoggedAddress(remote)).await,
+            Request::Play(_) => serve_viewer(shared, stream, &connection, LoggedAddress(remote)).await,
         }
     };
     tokio::select! {
         () = serving => {}
         () = lock.expired() => {
-            shared.output.remark(format_args!("hawser: the key of {remote} has expired"));
+            shared.output.remark(format_args!("hawser: the key of {remote} has expired", remote = LoggedAddress(remote)));
             connection.close(CODE_EXPIRED, b"the key has expired");
             // What came until then is played.
             if matches!(request, Request::Publish(_)) {
@@ -311,35 +311,36 @@ async fn admitted<'a>(
         Request::Publish(key) => ("publish", Event::Publish, key),
         Request::Play(key) => ("play", Event::Play, key),
     };
+    let who = LoggedAddress(remote);
     let lock_of = |stream: &Stream| if event == Event::Publish { stream.publish } else { stream.view };
     let Some(stream) = shared.streams.iter().find(|stream| lock_of(stream).fits(key)) else {
-        shared.output.remark(format_args!("hawser: {remote} wanted to {verb} with a wrong key"));
+        shared.output.remark(format_args!("hawser: {who} wanted to {verb} with a wrong key"));
         return Err(format!("no stream has this key to {verb}"));
     };
     let lock = lock_of(stream);
     if lock.has_expired(Moment::now()) {
-        shared.output.remark(format_args!("hawser: {remote} wanted to {verb} with a key that has expired"));
+        shared.output.remark(format_args!("hawser: {who} wanted to {verb} with a key that has expired"));
         return Err("the key has expired".to_owned());
     }
     match stream.door.admit(event, remote, "quic").await {
         Ok(pass) => Ok((stream, lock, pass)),
         Err(why) => {
-            shared.output.remark(format_args!("hawser: {remote} may not {verb}: {why}"));
+            shared.output.remark(format_args!("hawser: {who} may not {verb}: {why}"));
             Err(format!("the operator's hook does not let you {verb}"))
         }
     }
 }
 
-async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connection, remote: SocketAddr) {
+async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connection, who: LoggedAddress) {
     let before = {
         let mut publisher = stream.publisher.lock().unwrap_or_else(PoisonError::into_inner);
         publisher.replace(connection.clone())
     };
     if let Some(before) = before.filter(|before| before.close_reason().is_none()) {
-        shared.output.remark(format_args!("hawser: the publisher at {remote} takes over"));
+        shared.output.remark(format_args!("hawser: the publisher at {who} takes over"));
         before.close(CODE_REPLACED, b"another publisher took over");
     } else {
-        shared.output.remark(format_args!("hawser: {remote} publishes"));
+        shared.output.remark(format_args!("hawser: {who} publishes"));
     }
     stream.hub.begin_publisher();
     let counters = hawser_command::paths::PathCounters::new();
@@ -360,17 +361,17 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
     let is_over = matches!(ended, Ok(true));
     match ended {
         Ok(true) => {
-            shared.output.remark(format_args!("hawser: the publisher at {remote} is done"));
+            shared.output.remark(format_args!("hawser: the publisher at {who} is done"));
             // The publisher closes when it knows that all has arrived.
             let _ = tokio::time::timeout(PATIENCE, connection.closed()).await;
         }
-        Ok(false) => shared.output.remark(format_args!("hawser: the publisher at {remote} ended its stream")),
+        Ok(false) => shared.output.remark(format_args!("hawser: the publisher at {who} ended its stream")),
         Err(ReceiveError::Wire(error)) => {
-            shared.output.remark(format_args!("hawser: the publisher at {remote} makes no sense: {error}"));
+            shared.output.remark(format_args!("hawser: the publisher at {who} makes no sense: {error}"));
             connection.close(CODE_BROKEN, error.to_string().as_bytes());
         }
         Err(error @ (ReceiveError::Read(_) | ReceiveError::Stalled(_))) => {
-            shared.output.remark(format_args!("hawser: the publisher at {remote} has gone: {error}"));
+            shared.output.remark(format_args!("hawser: the publisher at {who} has gone: {error}"));
         }
     }
     connection.close(CODE_DONE, b"");
@@ -379,9 +380,9 @@ async fn serve_publisher(shared: &Shared, stream: &Stream, connection: &Connecti
     }
 }
 
-async fn serve_viewer(shared: &Shared, stream: &Stream, connection: &Connection, remote: SocketAddr) {
-    shared.output.remark(format_args!("hawser: {remote} plays"));
-    let who = format!("the player at {remote}");
+async fn serve_viewer(shared: &Shared, stream: &Stream, connection: &Connection, who: LoggedAddress) {
+    shared.output.remark(format_args!("hawser: {who} plays"));
+    let player = format!("the player at {who}");
     let sending = async {
         let mut sender = UnitSender::open(connection, shared.delivery).await?;
         let mut subscription = stream.hub.subscribe();
@@ -389,7 +390,7 @@ async fn serve_viewer(shared: &Shared, stream: &Stream, connection: &Connection,
             match subscription.next().await {
                 Next::Unit(unit) => {
                     if let Some(skipped) = subscription.newly_skipped() {
-                        stream.status.note_skipped(&who, skipped);
+                        stream.status.note_skipped(&player, skipped);
                     }
                     sender.send(&unit).await?;
                 }
@@ -402,8 +403,8 @@ async fn serve_viewer(shared: &Shared, stream: &Stream, connection: &Connection,
         _ = connection.closed() => Ok(()),
     };
     if let Err(error) = sent {
-        tracing::info!(%remote, %error, "a player has gone");
+        tracing::info!(remote = %who, %error, "a player has gone");
     }
     connection.close(CODE_DONE, b"");
-    shared.output.remark(format_args!("hawser: {remote} plays no longer"));
+    shared.output.remark(format_args!("hawser: {who} plays no longer"));
 }

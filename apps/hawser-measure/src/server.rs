@@ -16,7 +16,9 @@ use super::keeper::open_store;
 use super::meter::{Meter, Received};
 use super::protocol::{Answer, FlowRequest, Lines, PROFILE, Receipt, Request, line, write};
 use super::{MAX_FLOWS, Server, controllers, traffic};
-use hawser::{Connection, Endpoint, Identity, PathId, PolicySpec, Registry, SendStream, ServerConfig};
+use hawser::{
+    Connection, Endpoint, Identity, LoggedAddress, PathId, PolicySpec, Registry, SendStream, ServerConfig,
+};
 use hawser_command::exit::Failure;
 use hawser_command::hangup::{Hangup, reload};
 use hawser_command::interrupt::Interrupt;
@@ -143,7 +145,7 @@ async fn serve(connection: &Connection, remote: SocketAddr, context: &Arc<Contex
             Err(failure) => Err(failure),
         };
         if let Err(failure) = result {
-            tracing::info!(%remote, %failure, "a client has ended");
+            tracing::info!(remote = %LoggedAddress(remote), %failure, "a client has ended");
             return;
         }
     }

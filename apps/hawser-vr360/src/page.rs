@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hawser::LoggedAddress;
 use serde::Serialize;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -35,7 +36,7 @@ pub(super) async fn serve(listener: TcpListener, viewer: Arc<Viewer>) {
         tokio::spawn(async move {
             let _place = place;
             if let Err(error) = answer(stream, &viewer).await {
-                tracing::info!(%remote, %error, "a browser has gone");
+                tracing::info!(remote = %LoggedAddress(remote), %error, "a browser has gone");
             }
         });
     }

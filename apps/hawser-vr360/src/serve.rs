@@ -16,7 +16,7 @@ use super::protocol::{self, CODE_BROKEN, CODE_DONE, Head, Lines, Said, Wish};
 use super::under_way::UnderWay;
 use super::waiting::{Order, Pace, Waiting};
 use hawser::policy::{FrameInfo, PolicySetFactory, Reliability, SegmentKind, Time};
-use hawser::{Connection, Endpoint, Identity, Registry, SendStream, ServerConfig, WriteError};
+use hawser::{Connection, Endpoint, Identity, LoggedAddress, Registry, SendStream, ServerConfig, WriteError};
 use hawser_command::exit::Failure;
 use hawser_command::hangup::{Hangup, reload};
 use hawser_command::interrupt::Interrupt;
@@ -146,7 +146,7 @@ async fn serve(
     let Ok(Ok((mut send, receive))) = hello else {
         return connection.close(CODE_BROKEN, b"no request came");
     };
-    output.remark(format_args!("hawser: {remote} plays"));
+    output.remark(format_args!("hawser: {remote} plays", remote = LoggedAddress(remote)));
     let result = async {
         // What is said of tiles is not held up by them.
         let _ = send.set_priority(i32::MAX);
@@ -169,10 +169,10 @@ async fn serve(
         }
     };
     let result: Result<(), Failure> = result.await;
-    output.remark(format_args!("hawser: {remote} plays no longer"));
+    output.remark(format_args!("hawser: {remote} plays no longer", remote = LoggedAddress(remote)));
     match result {
         Err(failure) => {
-            tracing::info!(%remote, %failure, "a player has gone");
+            tracing::info!(remote = %LoggedAddress(remote), %failure, "a player has gone");
             connection.close(CODE_BROKEN, failure.message.as_bytes());
         }
         Ok(()) => connection.close(CODE_DONE, b""),

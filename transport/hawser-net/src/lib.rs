@@ -71,6 +71,7 @@ mod interfaces;
 mod link_control;
 mod link_state;
 mod links;
+mod logged_address;
 mod pin;
 #[cfg(feature = "qlog")]
 mod qlog;
@@ -115,6 +116,7 @@ pub use link_state::LinkStateFile;
 #[cfg(feature = "fuzzing")]
 pub use link_state::read_line;
 pub use links::{InvalidSelector, LinkSelector, LinkUse, LinkUseError, Links, PathSpec};
+pub use logged_address::{LoggedAddress, log_full_addresses};
 pub use pin::{InvalidPin, Pin};
 pub use rustls;
 pub use sessions::{FileSessions, MemorySessions, SessionFileError};

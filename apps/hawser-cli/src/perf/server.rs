@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Server;
 use super::protocol::{MAX_SECONDS, Outcome, PROFILE, Request, read, write};
 use super::traffic::{self, Counters};
-use hawser::{Connection, Endpoint, Identity, Registry, SendStream, ServerConfig};
+use hawser::{Connection, Endpoint, Identity, LoggedAddress, Registry, SendStream, ServerConfig};
 use hawser_command::exit::Failure;
 use hawser_command::hangup::{Hangup, reload};
 use hawser_command::interrupt::Interrupt;
@@ -123,11 +123,14 @@ async fn serve(connection: &Connection, remote: SocketAddr, output: Output) {
                     "{} {verb} {remote} in {:.2} s, {}",
                     units::bytes(outcome.bytes),
                     outcome.seconds,
-                    units::bit_rate(rate)
+                    units::bit_rate(rate),
+                    remote = LoggedAddress(remote),
                 ));
             }
             Ok(None) => return,
-            Err(failure) => return output.remark(format_args!("{remote}: {failure}")),
+            Err(failure) => {
+                return output.remark(format_args!("{remote}: {failure}", remote = LoggedAddress(remote)));
+            }
         }
     }
 }

@@ -1,10 +1,8 @@
 //! A line for each request: for people, or for programs.
 
-use std::net::SocketAddr;
-
 use clap::ValueEnum;
-use hawser::Printable;
-use serde::Serialize;
+use hawser::{LoggedAddress, Printable};
+use serde::{Serialize, Serializer};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
@@ -26,7 +24,8 @@ pub(crate) enum AccessLog {
 /// A request and what became of it.
 #[derive(Debug, Serialize)]
 pub(super) struct Entry<'a> {
-    pub(super) remote: SocketAddr,
+    #[serde(serialize_with = "as_text")]
+    pub(super) remote: LoggedAddress,
     pub(super) method: &'a str,
     pub(super) path: &'a str,
     pub(super) status: u16,
@@ -41,7 +40,8 @@ pub(super) struct Entry<'a> {
 /// A client that made no request, since its handshake failed.
 #[derive(Debug, Serialize)]
 struct Refusal<'a> {
-    remote: SocketAddr,
+    #[serde(serialize_with = "as_text")]
+    remote: LoggedAddress,
     refused: &'a str,
 }
 
@@ -65,7 +65,7 @@ impl AccessLog {
     }
 
     /// Logs on standard error why a client was refused.
-    pub(super) fn refuse(self, remote: SocketAddr, reason: &str, output: Output) {
+    pub(super) fn refuse(self, remote: LoggedAddress, reason: &str, output: Output) {
         match self {
             AccessLog::None => {}
             AccessLog::Text => output.remark(format_args!("{} {remote} no connection: {reason}", now())),
@@ -77,6 +77,10 @@ impl AccessLog {
 /// A line for programs.
 fn json(entry: &impl Serialize) -> String {
     serde_json::to_string(&Timed { time: &now(), entry }).unwrap_or_default()
+}
+
+fn as_text<S: Serializer>(address: &LoggedAddress, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(address)
 }
 
 /// The time of day in UTC (RFC 3339).
@@ -106,7 +110,7 @@ mod tests {
 
     #[test]
     fn lines_have_the_time_and_json_is_what_programs_read() {
-        let remote = "192.0.2.1:50".parse().unwrap();
+        let remote = LoggedAddress("192.0.2.1:50".parse().unwrap());
         let entry = Entry {
             remote,
             method: "GET",
@@ -117,7 +121,7 @@ mod tests {
             broken_off: None,
         };
         let line = text("2026-01-02T03:04:05Z", &entry);
-        assert!(line.starts_with("2026-01-02T03:04:05Z 192.0.2.1:50 GET /a"), "{line}");
+        assert!(line.starts_with("2026-01-02T03:04:05Z 192.0.2.0:50 GET /a"), "{line}");
         assert!(line.ends_with(" 200 3 B 0.013 s") && !line.contains('\u{1b}'), "{line}");
         let json = serde_json::to_string(&Timed { time: "t", entry: &entry }).unwrap();
         let read: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -125,7 +129,7 @@ mod tests {
         assert!(!json.contains('\n') && read.get("broken_off").is_none());
         let refusal = Refusal { remote, refused: "it has expired" };
         let json = serde_json::to_string(&Timed { time: "t", entry: &refusal }).unwrap();
-        assert_eq!(json, r#"{"time":"t","remote":"192.0.2.1:50","refused":"it has expired"}"#);
+        assert_eq!(json, r#"{"time":"t","remote":"192.0.2.0:50","refused":"it has expired"}"#);
         assert!(now().ends_with('Z') && now().len() >= 20);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use h3::server::RequestResolver;
+use hawser::LoggedAddress;
 use tokio::task::JoinSet;
 
 use super::limits::Share;
@@ -33,8 +34,8 @@ pub(super) async fn accept(server: Arc<Server>, waiting: Waiting, early_data: bo
         Ok(Some(client)) => serve(&server, client, interrupt).await,
         Ok(None) => {}
         Err(error) => match refused_client(&error) {
-            Some(reason) => server.access_log.refuse(remote, &reason, server.output),
-            None => tracing::info!(%remote, %error, "no connection"),
+            Some(reason) => server.access_log.refuse(LoggedAddress(remote), &reason, server.output),
+            None => tracing::info!(remote = %LoggedAddress(remote), %error, "no connection"),
         },
     }
 }
@@ -49,14 +50,14 @@ pub(super) async fn accept(server: Arc<Server>, waiting: Waiting, early_data: bo
 //= rfc9114-7.2.7-2: servers send no MAX_PUSH_ID
 async fn serve(server: &Arc<Server>, client: Client, mut interrupt: Interrupt) {
     let (connection, remote) = (client.connection.clone(), client.remote);
-    tracing::info!(%remote, version = %connection.version(), multipath = connection.is_multipath(), "connected");
+    tracing::info!(remote = %LoggedAddress(remote), version = %connection.version(), multipath = connection.is_multipath(), "connected");
     if server.hq {
         return hq::serve(server, &connection, remote, interrupt).await;
     }
     let http = hawser::h3::server_builder().build(hawser::h3::Connection::new(connection.clone())).await;
     let mut http: h3::server::Connection<_, Bytes> = match http {
         Ok(http) => http,
-        Err(error) => return tracing::info!(%remote, %error, "no HTTP"),
+        Err(error) => return tracing::info!(remote = %LoggedAddress(remote), %error, "no HTTP"),
     };
     let share = server.limits.share(remote.ip());
     let mut stopping = false;
@@ -103,7 +104,7 @@ async fn serve(server: &Arc<Server>, client: Client, mut interrupt: Interrupt) {
             Ok(None) => break,
             Err(error) => {
                 if !error.is_h3_no_error() {
-                    tracing::info!(%remote, %error, "the connection ended");
+                    tracing::info!(remote = %LoggedAddress(remote), %error, "the connection ended");
                 }
                 break;
             }

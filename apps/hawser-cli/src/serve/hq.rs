@@ -15,7 +15,7 @@ use super::limits::{PIECE, Share, header_in_time};
 use super::respond::{block_size, read_block};
 use crate::hq::{self, NOT_SERVED};
 use crate::site::{Body, Reply};
-use hawser::{Connection, Printable, RecvStream, SendStream};
+use hawser::{Connection, LoggedAddress, Printable, RecvStream, SendStream};
 use hawser_command::interrupt::Interrupt;
 use hawser_command::sources::Pace;
 
@@ -38,7 +38,7 @@ pub(super) async fn serve(
                     let (server, share) = (server.clone(), share.clone());
                     requests.spawn(async move { respond(&server, &share, remote, send, receive).await });
                 }
-                Err(error) => return tracing::info!(%remote, %error, "the connection ended"),
+                Err(error) => return tracing::info!(remote = %LoggedAddress(remote), %error, "the connection ended"),
             },
             Some(_) = requests.join_next() => {}
             () = interrupt.raised() => break,
@@ -61,11 +61,11 @@ async fn respond(
         Ok(Ok(request)) => request,
         Ok(Err(error)) => {
             let _ = send.reset(NOT_SERVED);
-            return tracing::debug!(%remote, %error, "bad request");
+            return tracing::debug!(remote = %LoggedAddress(remote), %error, "bad request");
         }
         Err(late) => {
             let (_, _) = (send.reset(NOT_SERVED), receive.stop(NOT_SERVED));
-            return tracing::debug!(%remote, "{late}");
+            return tracing::debug!(remote = %LoggedAddress(remote), "{late}");
         }
     };
     let Ok(_permit) = share.reply().await else { return };
@@ -76,10 +76,18 @@ async fn respond(
     };
     let line = request.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
     match result {
-        Ok(sent) => server.output.remark(format_args!("{remote} {} {sent} bytes", Printable::new(line))),
+        Ok(sent) => server.output.remark(format_args!(
+            "{remote} {} {sent} bytes",
+            Printable::new(line),
+            remote = LoggedAddress(remote)
+        )),
         Err(reason) => {
             let _ = send.reset(NOT_SERVED);
-            server.output.remark(format_args!("{remote} {} refused: {reason}", Printable::new(line)));
+            server.output.remark(format_args!(
+                "{remote} {} refused: {reason}",
+                Printable::new(line),
+                remote = LoggedAddress(remote)
+            ));
         }
     }
 }

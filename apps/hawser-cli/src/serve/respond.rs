@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
-use hawser::Connection;
+use hawser::{Connection, LoggedAddress};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
@@ -44,21 +44,21 @@ pub(super) async fn respond(
     let started = Instant::now();
     let (mut request, mut stream) = match header_in_time(resolver.resolve_request()).await {
         Ok(Ok(resolved)) => resolved,
-        Ok(Err(error)) => return tracing::debug!(%remote, %error, "bad request"),
-        Err(late) => return tracing::debug!(%remote, "{late}"),
+        Ok(Err(error)) => return tracing::debug!(remote = %LoggedAddress(remote), %error, "bad request"),
+        Err(late) => return tracing::debug!(remote = %LoggedAddress(remote), "{late}"),
     };
     // RFC 8470 section 3: what must not be done twice waits until the handshake is complete; after that nobody can have sent
     // it but the client. Waiting costs the client nothing but the round trip that it has not saved, while 425 (Too Early)
     // would have it send its body again.
     if !is_safe(request.method()) && connection.handshake_complete().await.is_err() {
-        return tracing::debug!(%remote, "a request came with 0-RTT, and the handshake was not completed");
+        return tracing::debug!(remote = %LoggedAddress(remote), "a request came with 0-RTT, and the handshake was not completed");
     }
     if request.method() != Method::PUT {
         // Of a request without a body only what has come already is looked at, and has to be right (RFC 9114 section 7.2).
         tokio::select! {
             biased;
             rest = stream.recv_data() => if let Err(error) = rest {
-                return tracing::debug!(%remote, %error, "bad request");
+                return tracing::debug!(remote = %LoggedAddress(remote), %error, "bad request");
             },
             () = std::future::ready(()) => {}
         }
@@ -77,7 +77,7 @@ pub(super) async fn respond(
     } else {
         match answer(server, share, &request).await {
             Ok(answered) => answered,
-            Err(error) => return tracing::debug!(%remote, %error, "no answer"),
+            Err(error) => return tracing::debug!(remote = %LoggedAddress(remote), %error, "no answer"),
         }
     };
     let status = answered.reply.status;
@@ -91,7 +91,7 @@ pub(super) async fn respond(
     //= rfc9114-4.1-11: H3_NO_ERROR when the rest of a request is not wanted
     stream.stop_sending(Code::H3_NO_ERROR);
     let entry = Entry {
-        remote,
+        remote: LoggedAddress(remote),
         method: request.method().as_str(),
         path: request.uri().path(),
         status: status.as_u16(),

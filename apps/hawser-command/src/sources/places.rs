@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use hawser::{AcceptError, Connection, Endpoint, Incoming, ServerConfigBuilder};
+use hawser::{AcceptError, Connection, Endpoint, Incoming, LoggedAddress, ServerConfigBuilder};
 
 use super::pool::{Pool, Taken};
 use super::seats::{Occupant, Seat, Seats};
@@ -146,7 +146,7 @@ impl Sources {
     fn judge(&self, incoming: Incoming) -> Option<Waiting> {
         let remote = incoming.remote_address();
         let turn_away = |incoming: Incoming| {
-            tracing::info!(%remote, "refused: there is no place left for this address");
+            tracing::info!(remote = %LoggedAddress(remote), "refused: there is no place left for this address");
             incoming.refuse();
             None
         };
@@ -179,7 +179,7 @@ impl Waiting {
     pub async fn connect(self, code: u64) -> Option<Client> {
         let remote = self.remote;
         self.try_connect(code).await.unwrap_or_else(|error| {
-            tracing::info!(%remote, %error, "no connection");
+            tracing::info!(remote = %LoggedAddress(remote), %error, "no connection");
             None
         })
     }
@@ -191,7 +191,7 @@ impl Waiting {
     pub async fn try_connect(self, code: u64) -> Result<Option<Client>, AcceptError> {
         let Waiting { incoming, remote, proven, places } = self;
         let Ok(connected) = tokio::time::timeout(HANDSHAKE_TIMEOUT, incoming.into_future()).await else {
-            tracing::info!(%remote, "no connection: the handshake took too long");
+            tracing::info!(remote = %LoggedAddress(remote), "no connection: the handshake took too long");
             return Ok(None);
         };
         drop(proven);

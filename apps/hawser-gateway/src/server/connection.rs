@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hawser_net::Connection;
+use hawser_net::{Connection, LoggedAddress};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -18,13 +18,13 @@ const IDLE_PATIENCE: Duration = Duration::from_secs(1);
 /// Serves it, until it ends or the gateway stops and its tunnels are done.
 pub(super) async fn serve(gateway: &Arc<Inner>, connection: Connection) {
     let remote = connection.remote_address();
-    tracing::info!(%remote, multipath = connection.is_multipath(), "connected");
+    tracing::info!(remote = %LoggedAddress(remote), multipath = connection.is_multipath(), "connected");
     let http = hawser_h3::Connection::new(connection.clone());
     let flows = Flows::start(http.datagrams());
     let http = hawser_h3::tunnel_server_builder().build(http).await;
     let mut http: h3::server::Connection<_, Bytes> = match http {
         Ok(http) => http,
-        Err(error) => return tracing::info!(%remote, %error, "no HTTP"),
+        Err(error) => return tracing::info!(remote = %LoggedAddress(remote), %error, "no HTTP"),
     };
     let client = Arc::new(Client::new(connection.clone(), flows));
     let mut draining = gateway.draining.subscribe();
@@ -50,7 +50,7 @@ pub(super) async fn serve(gateway: &Arc<Inner>, connection: Connection) {
             }
             Ok(None) => break,
             Err(error) => {
-                tracing::info!(%remote, %error, "the connection ended");
+                tracing::info!(remote = %LoggedAddress(remote), %error, "the connection ended");
                 break;
             }
         }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hawser::LoggedAddress;
 use hawser_media::ts::TsReader;
 use sapflow_srt::crypto::CryptoConfig;
 use sapflow_srt::{CloseReason, Config, ConnId, Event, Listener, RejectCode};
@@ -146,9 +147,10 @@ impl Callers {
         if key_digest(&key_of(stream_id)) != key_digest(&self.key) {
             listener.reject(id, RejectCode::http(403));
             // The id may have the key of another stream: it belongs on no screen.
-            return self
-                .output
-                .remark(format_args!("hawser: encoder at {peer}: refused: no such key in its stream id"));
+            return self.output.remark(format_args!(
+                "hawser: encoder at {peer}: refused: no such key in its stream id",
+                peer = LoggedAddress(peer)
+            ));
         }
         let pool = if peer.ip().to_canonical().is_loopback() { &present.near } else { &present.far };
         let Some(place) = pool.try_take(peer.ip(), 1) else {
@@ -156,9 +158,10 @@ impl Callers {
             return;
         };
         if !listener.accept(id, now) {
-            return self
-                .output
-                .remark(format_args!("hawser: encoder at {peer}: refused: another passphrase"));
+            return self.output.remark(format_args!(
+                "hawser: encoder at {peer}: refused: another passphrase",
+                peer = LoggedAddress(peer)
+            ));
         }
         present.places.insert(id, place);
         if let Some((before, ..)) = present.current.replace((id, peer, TsReader::default())) {
@@ -167,6 +170,9 @@ impl Callers {
             present.places.remove(&before);
         }
         self.hub.begin_encoder();
-        self.output.remark(format_args!("hawser: an encoder publishes from {peer} over SRT"));
+        self.output.remark(format_args!(
+            "hawser: an encoder publishes from {peer} over SRT",
+            peer = LoggedAddress(peer)
+        ));
     }
 }

@@ -17,7 +17,7 @@ use super::{LATENCY, at, passphrase};
 use crate::hook::Pass;
 use crate::players::{Listed, MAX_PLAYERS, Places, find};
 use crate::udp;
-use hawser::Printable;
+use hawser::{LoggedAddress, Printable};
 use hawser_command::exit::Failure;
 use hawser_command::output::Output;
 use hawser_command::sources::Taken;
@@ -157,7 +157,7 @@ impl Port {
             Arrival::Nothing => {}
             Arrival::Refused => self.players.output.remark(format_args!(
                 "hawser: player at {peer} over SRT: refused: one end has a passphrase and the other has none, or it speaks \
-                 another kind of SRT"
+                 another kind of SRT", peer = LoggedAddress(peer)
             )),
             Arrival::For(id) => {
                 // What there is no room for comes again.

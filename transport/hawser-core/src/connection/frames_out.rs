@@ -43,6 +43,9 @@ impl Connection {
         // A datagram that the acknowledgements leave no room for can go into the next packet.
         let empty_room = w.remaining();
         let mut ack_eliciting = false;
+        // RFC 9000 section 9.3: a packet of nothing but PATH_CHALLENGE, PATH_RESPONSE and NEW_CONNECTION_ID frames does not show a
+        // server that a NAT gave its client another address.
+        let mut shows_address = false;
         if let Some(tuple) = &contents.validation {
             let challenge = self.next_random().to_be_bytes();
             ack_eliciting |= self
@@ -53,7 +56,8 @@ impl Connection {
         if contents.acks {
             let before = frames.len();
             self.write_acks(now, id, w, frames);
-            if self.extensions.messages.has_riding() && frames.len() > before {
+            shows_address = frames.len() > before;
+            if self.extensions.messages.has_riding() && shows_address {
                 self.extensions.messages.write_riding(w);
             }
         }
@@ -83,12 +87,19 @@ impl Connection {
             ack_eliciting |= self.extensions.datagrams.write(w, id, empty_room) > 0;
         }
         if let Some(selection) = contents.data {
-            ack_eliciting |= self.write_data(now, id, w, frames, selection);
+            let has_data = self.write_data(now, id, w, frames, selection);
+            ack_eliciting |= has_data;
+            shows_address |= has_data;
         }
         if !ack_eliciting && contents.is_urgent {
             ack_eliciting = self.extensions.ack_frequencies.write_probe(w);
+            shows_address |= ack_eliciting;
         }
-        if !ack_eliciting && (contents.ping || self.wants_ping(id, w)) && Frame::Ping.encode(w).is_ok() {
+        let wants_ping = match ack_eliciting {
+            true => contents.is_probe && !shows_address,
+            false => contents.ping || self.wants_ping(id, w),
+        };
+        if wants_ping && Frame::Ping.encode(w).is_ok() {
             ack_eliciting = true;
         }
         Filled { ack_eliciting }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hawser_masque::target::{Host, Target};
+use hawser_net::LoggedAddress;
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::task::JoinSet;
 
@@ -101,7 +102,7 @@ impl RemoteForward {
 
 /// One connection.
 async fn carry(arrival: Arrival, target: &Target, idle: Duration, say: &Say) {
-    let peer = arrival.peer;
+    let peer = LoggedAddress(arrival.peer);
     let carried = match arrival.transport() {
         Transport::Tcp => tcp(arrival, target, idle).await,
         Transport::Udp => udp(arrival, target, idle).await,

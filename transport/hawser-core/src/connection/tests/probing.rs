@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use hawser_policy::{ControllerInit, PathId, PathState, SchedulerInit, Side, StreamId, Time};
 use hawser_sched::MinRtt;
+use hawser_wire::Frame;
+use hawser_wire::frame::RetireConnectionId;
 
-use super::pair::{DELAY, Pair, Sent, Settings, transport_with};
+use super::forge::encode;
+use super::pair::{DELAY, Pair, Sent, Settings, client_address, from, transport_with};
 use super::scheduling::Fixed;
 use super::sent_packets::frame_kinds;
 use crate::Code;
@@ -195,4 +198,24 @@ fn control_frames_leave_in_probes_where_no_window_has_room() {
     pair.run(Duration::from_secs(1));
     let frames = client_frames(&pair, given_up);
     assert!(frames.contains(&"ResetStream".into()), "{frames:?}");
+}
+
+/// A connection id that the server wants is all that is outstanding. A probe of that frame alone would be a probing packet, after which
+/// a server does not follow a client whose NAT forgot it.
+#[test]
+fn probes_show_the_address_of_a_client() {
+    let mut pair = Pair::connected(Settings::default());
+    pair.run(TROUBLE.since(pair.now));
+    pair.lose = |sent| sent.at >= TROUBLE && sent.by.is_client();
+    let retired = [Frame::RetireConnectionId(RetireConnectionId { path_id: None, sequence_number: 1 })];
+    let packet = pair.server().forge(PathId::ZERO, &encode(&retired));
+    pair.receive(Side::Client, from(client_address(0)), &packet);
+    pair.run(Duration::from_secs(2));
+    let probes: Vec<_> =
+        pair.datagrams(Side::Client, TROUBLE + DELAY).map(|it| frame_kinds(&it.payload)).collect();
+    let is_probing = |kind: &String| {
+        ["NewConnectionId", "PathChallenge", "PathResponse", "Padding"].contains(&kind.as_str())
+    };
+    assert!(probes.iter().flatten().any(|kind| kind == "NewConnectionId"), "{probes:?}");
+    assert!(probes.iter().all(|kinds| !kinds.iter().all(is_probing)), "{probes:?}");
 }
