@@ -33,9 +33,14 @@ impl Relay {
     /// The same with more in its environment.
     pub(crate) fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // A port of its own choice: only then has the relay, restarted, the key of its stateless resets.
-        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let (process, hello) = Self::spawn(&folder, &format!("127.0.0.1:{port}"), arguments, environment);
+        // A port of its own choice: only then has the relay, restarted, the key of its stateless resets. Somebody else may take it first.
+        let start = |_| {
+            let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let (process, hello) = Self::spawn(&folder, &format!("127.0.0.1:{port}"), arguments, environment);
+            println!("{hello}");
+            hello["pin"].is_string().then_some((process, hello))
+        };
+        let (process, hello) = (0..5).find_map(start).expect("a relay that starts");
         let pin = hello["pin"].as_str().unwrap().to_owned();
         Relay { process, address: format!("127.0.0.1:{}", hello["port"]), pin, hello, folder }
     }

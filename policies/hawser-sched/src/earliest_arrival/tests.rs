@@ -258,7 +258,7 @@ fn amid_work_what_a_silent_path_holds_is_copied_little_by_little() {
 fn nothing_more_is_copied_while_copies_wait() {
     let mut bench = Bench::new(10_000_000);
     bench.paths.push(path(3, 20, 50_000).with(|path| path.oldest_in_flight = Some(Time::from_millis(1_000))));
-    let mut at = |bench: &mut Bench, ms: u64, last_ack: u64| {
+    let at = |bench: &mut Bench, ms: u64, last_ack: u64| {
         bench.paths[2].bytes_acked = ms * 5_000;
         bench.paths[2].oldest_in_flight = Some(Time::from_millis(ms + 1_000 - 20));
         bench.at(ms, last_ack).1
