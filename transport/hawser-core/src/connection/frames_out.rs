@@ -9,7 +9,7 @@ use hawser_wire::writer::Writer;
 
 use super::Connection;
 use super::contents::Contents;
-use super::frames::{SentFrame, SentFrames, SentStream};
+use super::frames::{PathControl, SentFrame, SentFrames, SentStream};
 use super::handshake::{CryptoSend, LongLevel};
 use super::paths::path::Path;
 use super::recovery::{PacketKind, ReceivedPackets};
@@ -64,9 +64,10 @@ impl Connection {
         if contents.control {
             let allowed = contents.data.is_some() || contents.is_probe || self.may_send_control(id);
             if allowed && self.has_control() {
-                let before = w.position();
+                let (before, first) = (w.position(), frames.len());
                 self.write_control(now, id, w, frames);
                 ack_eliciting |= w.position() > before;
+                self.write_acks_of_abandoned(now, first, w, frames);
             }
         }
         if contents.control
@@ -76,7 +77,11 @@ impl Connection {
             ack_eliciting |= self.extensions.ack_frequencies.write_immediate(id, w);
         }
         if contents.ping && contents.kind == PacketKind::Normal {
-            ack_eliciting |= self.paths.write_abandonments(w, frames);
+            let first = frames.len();
+            if self.paths.write_abandonments(w, frames) {
+                ack_eliciting = true;
+                self.write_acks_of_abandoned(now, first, w, frames);
+            }
         }
         let takes_datagrams = contents.data.is_some_and(|data| {
             !matches!(data, Selection::Range { .. } | Selection::Unsent(_) | Selection::Repair)
@@ -168,6 +173,32 @@ impl Connection {
         if let Some(largest) = write_ack_of(now, &mut path.space.received, header, limits, w) {
             frames.push(SentFrame::Ack { path: path.id, largest });
         }
+    }
+
+    /// What PATH_ABANDON makes the peer send elsewhere is what it does not know to have arrived. The last acknowledgements of such a
+    /// path mostly went over that path, and it is abandoned because nothing comes through: all goes along with the frame, each time.
+    #[inline]
+    fn write_acks_of_abandoned(
+        &mut self,
+        now: Time,
+        first: usize,
+        w: &mut Writer<'_>,
+        frames: &mut SentFrames,
+    ) {
+        for index in first..frames.len() {
+            if let SentFrame::PathControl(PathControl::Abandon(path)) = frames[index] {
+                self.repeat_ack_of(now, path, w, frames);
+            }
+        }
+    }
+
+    #[cold]
+    fn repeat_ack_of(&mut self, now: Time, id: PathId, w: &mut Writer<'_>, frames: &mut SentFrames) {
+        let Some(at) = self.paths.position(id) else { return };
+        if let Some(path) = self.paths.at_mut(at) {
+            path.space.received.repeat(now);
+        }
+        self.write_ack_at(now, at, w, frames);
     }
 
     /// Control frames that any path may carry.

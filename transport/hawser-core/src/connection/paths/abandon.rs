@@ -7,7 +7,7 @@ use hawser_wire::{Frame, Writer};
 
 use super::{ABANDON_PROBE_TIMEOUTS, Delivery, put};
 use crate::Code;
-use crate::connection::frames::{PathControl, SentFrames};
+use crate::connection::frames::{PathControl, SentFrame, SentFrames};
 
 /// The abandonment of one path. Exists from the moment either end abandons the path.
 ///
@@ -82,10 +82,11 @@ impl Abandonment {
         }
     }
 
-    /// Writes the frame unless it was acknowledged. A probe has it, whichever path it goes on: the one that carried it may be
+    /// Writes the frame unless it was acknowledged, or the packet has it. A probe has it, whichever path it goes on: the one that carried it may be
     /// silent for the peer, and until the peer hears of it, it may wait for a path on which nobody sends.
     pub(crate) fn write_again(&mut self, writer: &mut Writer<'_>, frames: &mut SentFrames) {
-        if self.delivery == Delivery::Acknowledged {
+        let is_there = |frame: &SentFrame| matches!(frame, SentFrame::PathControl(PathControl::Abandon(path)) if *path == self.path);
+        if self.delivery == Delivery::Acknowledged || frames.iter().any(is_there) {
             return;
         }
         let frame = Frame::PathAbandon { path_id: self.path.0, error_code: self.code.0 };

@@ -25,6 +25,8 @@ const MAX_REPORTED_RANGES: usize = 32;
 /// oldest, which the peer will take for lost next, next to the newest.
 const LATE_REPORTED: usize = 12;
 const OLDEST_REPORTED: usize = 8;
+/// Ranges of a frame that repeats what others reported, all of which may be lost: less than 0.5 kB on any but the most scattered paths.
+const MAX_REPEATED_RANGES: usize = 128;
 
 /// Arrivals that are kept for the next acknowledgement. When there are more, the oldest are not reported.
 pub(crate) const MAX_RECEIVE_TIMESTAMPS: usize = 64;
@@ -54,6 +56,8 @@ struct Report {
     newest: usize,
     oldest: usize,
     most: usize,
+    /// Ranges that end below are left out.
+    from: u64,
 }
 
 /// Received packet numbers of one space.
@@ -73,6 +77,8 @@ pub(crate) struct ReceivedPackets {
     largest_eliciting: Option<u64>,
     unacknowledged: u64,
     deadline: Option<Time>,
+    /// The next ACK frame reports once more what others did.
+    repeats: bool,
     ecn: EcnCounts,
     /// The newest packet had a congestion mark.
     marked_before: bool,
@@ -225,13 +231,13 @@ impl ReceivedPackets {
     //= rfc9000-13.2.3-1: the newest packets are in every ACK frame
     //= rfc9000-13.2.3-5: the largest received packet number is in every ACK frame
     pub(crate) fn ack_ranges(&self) -> impl Iterator<Item = RangeInclusive<u64>> + Clone + '_ {
-        let Report { newest, oldest, most } = self.report();
+        let Report { newest, oldest, most, from } = self.report();
         self.ranges
             .iter()
             .rev()
             .enumerate()
             // The range of the largest number is in every ACK frame (RFC 9000 section 13.2.3).
-            .take_while(|&(index, &(_, end))| index == 0 || end >= self.report_from)
+            .take_while(move |&(index, &(_, end))| index == 0 || end >= from)
             .filter(move |&(index, range)| {
                 index < newest || index >= oldest || self.has_latest_straggler(range)
             })
@@ -245,13 +251,18 @@ impl ReceivedPackets {
     }
 
     fn report(&self) -> Report {
+        if self.repeats {
+            let most = MAX_REPEATED_RANGES;
+            return Report { newest: most, oldest: most, most, from: 0 };
+        }
+        let from = self.report_from;
         let (fresh, untold, late) = (self.fresh_ranges(), self.untold_ranges(), self.latest_stragglers.len());
         let most = MAX_REPORTED_RANGES.max(fresh);
         if untold <= most || late == 0 {
-            return Report { newest: most, oldest: most, most };
+            return Report { newest: most, oldest: most, most, from };
         }
         let newest = (MAX_REPORTED_RANGES - OLDEST_REPORTED - late).max(fresh);
-        Report { newest, oldest: untold - OLDEST_REPORTED, most: newest + OLDEST_REPORTED + late }
+        Report { newest, oldest: untold - OLDEST_REPORTED, most: newest + OLDEST_REPORTED + late, from }
     }
 
     /// Ranges that fewer than two ACK frames reported; exact where they are more than a frame reports anyway.
@@ -280,12 +291,14 @@ impl ReceivedPackets {
         (self.ecn != EcnCounts::default()).then_some(self.ecn)
     }
 
-    /// What was reported is reported once more: it may not have arrived.
+    /// What was reported is reported once more: it may not have arrived. That goes for ranges that several frames had, too, and for
+    /// those that an acknowledged one left out because it had no more room: an outage takes all frames of its time.
     pub(crate) fn repeat(&mut self, now: Time) {
         // A frame leaves only while something is unacknowledged.
         if self.largest_eliciting.is_some() {
             self.unacknowledged = self.unacknowledged.max(1);
             self.deadline = Some(now);
+            self.repeats = true;
         }
     }
 
@@ -294,6 +307,7 @@ impl ReceivedPackets {
     pub(crate) fn on_ack_sent(&mut self) {
         self.unacknowledged = 0;
         self.deadline = None;
+        self.repeats = false;
         self.arrivals.clear();
         self.reported_before = self.largest_reported;
         self.largest_reported = self.largest();

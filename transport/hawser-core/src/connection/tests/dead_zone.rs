@@ -209,3 +209,38 @@ fn what_arrives_of_an_abandoned_path_is_not_sent_again() {
     assert!(again <= 45_000, "{again} of {in_flight} bytes are sent again");
     assert_eq!(pair.client().stats().stream_bytes_received, 10 * 150_000 + under_way as u64);
 }
+
+/// After four seconds nothing that the client sends on the second path arrives.
+fn second_path_is_mute(sent: &Sent) -> bool {
+    sent.by.is_client() && sent.tuple.local == client_address(1) && sent.at >= Time::from_secs(4)
+}
+
+/// A path that is abandoned because nothing comes through took the last acknowledgements with it: what they reported is not sent again.
+#[test]
+fn what_an_abandoned_path_did_not_report_goes_along_with_the_abandonment() {
+    let mut pair = Pair::connected(Settings::default());
+    let second = pair.open(1);
+    let now = pair.now;
+    pair.client().set_path_status(now, PathId::ZERO, PathStatus::Backup).unwrap();
+    pair.run(Duration::from_millis(200));
+    for _ in 0..10 {
+        pair.write(Side::Server, 150_000);
+        pair.run(Duration::from_millis(200));
+        while let Some(id) = pair.client().accept_stream(false) {
+            while pair.client().read_chunk(id, 1 << 20).is_ok_and(|chunk| chunk.is_some()) {}
+        }
+    }
+    pair.run(Time::from_secs(4).since(pair.now));
+    pair.lose = second_path_is_mute;
+    let before = pair.server().stats().stream_bytes_retransmitted;
+    pair.write(Side::Server, 100_000);
+    // All of it arrived, and the server does not wonder yet.
+    pair.run(Duration::from_millis(25));
+    let in_flight = pair.server().path_stats(second).map_or(0, |stats| stats.bytes_in_flight);
+    assert!(in_flight > 90_000, "{in_flight}");
+    let now = pair.now;
+    pair.client().abandon_path(now, second, Code::APPLICATION_ABANDON_PATH).unwrap();
+    pair.run(Duration::from_secs(3));
+    let again = pair.server().stats().stream_bytes_retransmitted - before;
+    assert!(again <= 5_000, "{again} of {in_flight} bytes are sent again");
+}

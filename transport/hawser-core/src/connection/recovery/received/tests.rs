@@ -142,6 +142,24 @@ fn two_acknowledgements_report_each_range() {
     assert!(reports.iter().all(|reports| *reports <= 3), "and hardly more often");
 }
 
+/// An outage takes twenty acknowledgements, and the one after it has no room for what they reported. The peer knows that one.
+#[test]
+fn a_repetition_has_what_an_acknowledged_frame_left_out() {
+    let mut received = ReceivedPackets::default();
+    for numbers in 0..20 {
+        receive(&mut received, (10 * numbers..10 * (numbers + 1)).filter(|number| number % 3 != 0));
+        received.on_ack_sent();
+    }
+    let known = |received: &ReceivedPackets| ranges(received).into_iter().flatten().count();
+    assert!(known(&received) < 100, "{}", known(&received));
+    received.on_ack_sent();
+    received.on_ack_acknowledged(199);
+    received.repeat(ms(300));
+    assert_eq!(known(&received), 133);
+    received.on_ack_sent();
+    assert!(known(&received) < 10, "once: {}", known(&received));
+}
+
 //= rfc9000-13.2.3-3
 #[test]
 fn a_packet_too_old_for_a_full_set_is_refused() {
