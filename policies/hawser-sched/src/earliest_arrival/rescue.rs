@@ -87,11 +87,11 @@ impl EarliestArrival {
     /// Orders copies of what is late, where another path would deliver it sooner.
     #[inline(never)]
     pub(super) fn rescue(&mut self, view: &SendView<'_>, commands: &mut Commands) {
-        let mut last = None;
-        // The next order, for another path, would be for the same packets until these have left.
+        // Until copies that wait have left, the next order, for another path, would be for the same packets.
         if view.paths.iter().any(|path| path.copies_queued > 0 && !self.watch.is_avoided(path)) {
             return;
         }
+        let mut last = None;
         while let Some(from) = next_in_flight(view, last) {
             last = Some(from.id);
             let Some(to) = self.rescuer(view, from) else { continue };
